@@ -521,6 +521,18 @@ fn slurm_runs_command_lines_and_the_study() {
     assert_eq!(serde_json::from_str::<serde_json::Value>(&output).unwrap()["config"]["dim"], 16);
     assert!(here.works("status rays.out").contains("2 tasks: 1 complete, 0 running, 0 waiting, 1 stopped"));
     assert!(here.works("submit slurm --lines rays.txt").contains("Job 2: 1 task of 2, 1;"));
+    // A line may use a GPU, which a flag of sbatch requests.
+    for (line, flags, hinted) in [
+        ("run --device cuda", "", true),
+        ("run --vocab 24 --device=auto", "", true),
+        ("run --device cuda", " -- --gres=gpu:1", false),
+        ("run --device cuda", " -- -G1", false),
+        ("run --device cpu", "", false),
+    ] {
+        here.write("gpu.txt", line);
+        let said = here.works(&format!("submit slurm --lines gpu.txt --dry-run{flags}"));
+        assert_eq!(said.contains("hint: the tasks request no GPU"), hinted, "{line}{flags}: {said}");
+    }
     // A failed line leaves no output; a sweep among the lines runs all of its cells.
     here.write("more.txt", "run --vocab 24 --import absent --json\nsweep a.toml\n");
     here.works("submit slurm --lines more.txt");

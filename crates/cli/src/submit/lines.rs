@@ -13,7 +13,7 @@ use superpose_study::{Part, Scale};
 
 use super::{MAX_TASKS, Plan, SlurmArguments, Task, program};
 use crate::arguments::read_text;
-use crate::shared::shell;
+use crate::shared::{message, shell};
 use crate::slurm::Submitted;
 use crate::slurm::script::absolute;
 use crate::sweep::store_of;
@@ -28,6 +28,14 @@ pub fn submit_file(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()
     let file = absolute("lines", file)?;
     let folder = arguments.places.out.clone().unwrap_or_else(|| file.with_extension("out"));
     let place = file.with_extension("slurm.sh");
+    let may_use_gpu = |words: &Vec<String>| {
+        let line = words.join(" ").replace('=', " ");
+        line.contains("--device cuda") || line.contains("--device auto")
+    };
+    let requests_gpu = |flag: &String| flag.contains("gpu") || flag.starts_with("-G");
+    if lines.iter().any(may_use_gpu) && !arguments.extra.iter().any(requests_gpu) {
+        message("hint: the tasks request no GPU for --device; add -- --gres=gpu:1 at the end to request one");
+    }
     submit(arguments, &file, &absolute("out", &folder)?, &place, &lines)
 }
 
