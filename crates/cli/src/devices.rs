@@ -20,7 +20,7 @@ pub struct DevicesArguments {
 pub struct Devices {
     /// The CPU, then GPUs.
     devices: Vec<Described>,
-    /// Why no GPU can be used, if none can.
+    /// Why no GPU can be used, or which library some kernels need.
     unavailable: Option<String>,
 }
 
@@ -45,8 +45,8 @@ pub fn devices(arguments: &DevicesArguments) -> anyhow::Result<()> {
         numerics: Numerics::this_cpu().to_string(),
     };
     let (found, unavailable) = match superpose_cuda::devices() {
-        Ok(found) => (found, superpose_cuda::check_libraries().err()),
-        Err(error) => (Vec::new(), Some(error)),
+        Ok(found) => (found, superpose_cuda::missing_library()),
+        Err(error) => (Vec::new(), Some(error.to_string())),
     };
     let gpus = found.into_iter().map(|gpu| Described {
         numerics: gpu.architecture.replace("sm_", "cuda-sm"),
@@ -54,7 +54,6 @@ pub fn devices(arguments: &DevicesArguments) -> anyhow::Result<()> {
         name: gpu.name,
         free: gpu.free,
     });
-    let unavailable = unavailable.map(|error| error.to_string());
     let devices = Devices { devices: std::iter::once(cpu).chain(gpus).collect(), unavailable };
     print_record(arguments.json, &devices, text)
 }

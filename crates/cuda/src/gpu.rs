@@ -53,13 +53,13 @@ pub fn devices() -> Done<Vec<Found>> {
     (0..count()?).map(|ordinal| describe(&*context(ordinal)?)).collect()
 }
 
-/// Checks that the libraries are there that runs need beside the driver.
-///
-/// # Errors
-/// One is missing or too old.
-pub fn check_libraries() -> Done {
-    library::cublas()?;
-    library::nvrtc()
+/// Says which library of those that runs need beside the driver cannot be used; `None` if all can.
+pub fn missing_library() -> Option<String> {
+    if let Err(error) = library::cublas() {
+        return Some(error.to_string());
+    }
+    let DeviceError::Unavailable { reason } = library::nvrtc().err()? else { return None };
+    Some(format!("{reason}; only kernels that were compiled before can be used"))
 }
 
 #[allow(unsafe_code)]
@@ -129,7 +129,7 @@ fn start(ordinal: usize) -> Done<Arc<dyn Device>> {
     if ordinal >= count {
         return Err(unavailable(format_args!("there is no GPU {ordinal}, the last is cuda:{}", count - 1)));
     }
-    check_libraries()?;
+    library::cublas()?;
     let context = context(ordinal)?;
     let (major, minor) = architecture(&context)?;
     let gpu = Gpu {

@@ -44,5 +44,5 @@ mod session;
 mod train;
 
 pub use choice::Choice;
-pub use gpu::{Found, check_libraries, devices, open};
+pub use gpu::{Found, devices, missing_library, open};
 pub use kernels::{FILES, compile, program};

@@ -9,7 +9,7 @@ use libloading::Library;
 use superpose_core::backend::DeviceError;
 
 /// The functions of the driver that this crate and cudarc call.
-const DRIVER: [&str; 31] = [
+const DRIVER: &[&str] = &[
     "cuInit",
     "cuDriverGetVersion",
     "cuDeviceGetCount",
@@ -41,12 +41,12 @@ const DRIVER: [&str; 31] = [
     "cuModuleGetFunction",
     "cuFuncSetAttribute",
     "cuLaunchKernel",
+    "cuGetErrorName",
+    "cuGetErrorString",
 ];
-/// Those that only describe errors.
-const MESSAGES: [&str; 2] = ["cuGetErrorName", "cuGetErrorString"];
-const CUBLAS: [&str; 5] =
-    ["cublasCreate_v2", "cublasDestroy_v2", "cublasSetStream_v2", "cublasSgemm_v2", "cublasDgemm_v2"];
-const NVRTC: [&str; 7] = [
+const CUBLAS: &[&str] =
+    &["cublasCreate_v2", "cublasDestroy_v2", "cublasSetStream_v2", "cublasSgemm_v2", "cublasDgemm_v2"];
+const NVRTC: &[&str] = &[
     "nvrtcCreateProgram",
     "nvrtcCompileProgram",
     "nvrtcGetCUBINSize",
@@ -56,16 +56,15 @@ const NVRTC: [&str; 7] = [
     "nvrtcDestroyProgram",
 ];
 
+const NOT_FOUND: &str =
+    "of CUDA 12 or 13 was not found; give its folder in LD_LIBRARY_PATH, or the CUDA toolkit in CUDA_HOME";
+
 /// Checks that the driver is there.
 #[allow(unsafe_code)]
 pub fn driver() -> Result<(), DeviceError> {
     // SAFETY: this loads the driver's library, whose initialisers run in every program that uses CUDA.
-    if unsafe { !driver::sys::is_culib_present() } {
-        return missing("the NVIDIA driver", "libcuda", "is not installed");
-    }
-    // SAFETY: as above.
-    let library = unsafe { driver::sys::culib() };
-    complete(library, "the NVIDIA driver (libcuda)", DRIVER.iter().chain(&MESSAGES))
+    let library = unsafe { driver::sys::is_culib_present().then(|| driver::sys::culib()) };
+    check(library, ["the NVIDIA driver", "libcuda"], "is not installed", DRIVER)
 }
 
 /// Checks that cuBLAS is there.
@@ -73,11 +72,8 @@ pub fn driver() -> Result<(), DeviceError> {
 pub fn cublas() -> Result<(), DeviceError> {
     preload();
     // SAFETY: as above.
-    if unsafe { !cublas::sys::is_culib_present() } {
-        return missing("cuBLAS", "libcublas", NOT_FOUND);
-    }
-    // SAFETY: as above.
-    complete(unsafe { cublas::sys::culib() }, "cuBLAS (libcublas)", &CUBLAS)
+    let library = unsafe { cublas::sys::is_culib_present().then(|| cublas::sys::culib()) };
+    check(library, ["cuBLAS", "libcublas"], NOT_FOUND, CUBLAS)
 }
 
 /// Checks that the compiler of kernels is there.
@@ -85,69 +81,71 @@ pub fn cublas() -> Result<(), DeviceError> {
 pub fn nvrtc() -> Result<(), DeviceError> {
     preload();
     // SAFETY: as above.
-    if unsafe { !nvrtc::sys::is_culib_present() } {
-        return missing("NVRTC", "libnvrtc", NOT_FOUND);
-    }
-    // SAFETY: as above.
-    complete(unsafe { nvrtc::sys::culib() }, "NVRTC (libnvrtc)", &NVRTC)
+    let library = unsafe { nvrtc::sys::is_culib_present().then(|| nvrtc::sys::culib()) };
+    check(library, ["NVRTC", "libnvrtc"], NOT_FOUND, NVRTC)
 }
 
-const NOT_FOUND: &str =
-    "of CUDA 12 or 13 was not found; its folder may be given in LD_LIBRARY_PATH or CUDA_HOME";
-
-fn unavailable(reason: String) -> Result<(), DeviceError> {
-    Err(DeviceError::Unavailable { reason })
-}
-
-/// The error of a library that is absent, or that the loader finds and rejects.
+/// Fails if a library is absent, if the loader rejects it, or if it lacks a function.
 #[allow(unsafe_code)]
-fn missing(what: &str, library: &str, absent: &str) -> Result<(), DeviceError> {
-    let rejected = ["", ".1", ".13", ".12"].into_iter().find_map(|version| {
-        let name = format!("{library}.so{version}");
+fn check(
+    library: Option<&Library>,
+    [what, file]: [&str; 2],
+    absent: &str,
+    functions: &[&str],
+) -> Result<(), DeviceError> {
+    let problem = match library {
+        // SAFETY: the addresses are looked up and not used.
+        Some(library) => functions
+            .iter()
+            .find(|name| unsafe { library.get::<*const ()>(name.as_bytes()) }.is_err())
+            .map(|name| format!("has no function {name}; CUDA 12 or later is needed")),
+        None => Some(match rejection(file) {
+            Some(error) => format!("cannot be loaded ({error})"),
+            None => absent.to_string(),
+        }),
+    };
+    match problem {
+        Some(problem) => Err(DeviceError::Unavailable { reason: format!("{what} ({file}) {problem}") }),
+        None => Ok(()),
+    }
+}
+
+/// Why the loader rejects a library, if it finds one.
+#[allow(unsafe_code)]
+fn rejection(library: &str) -> Option<String> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    let names = ["", ".1", ".13", ".12"].map(|version| format!("{library}.so{version}"));
+    let files = installed(library).map(|path| path.display().to_string());
+    names.into_iter().chain(files).find_map(|name| {
         // SAFETY: as in `driver`.
         let error = unsafe { Library::new(&name) }.err()?.source()?.to_string();
         let is_absent = error.contains("No such file") && error.starts_with(&name);
-        (!is_absent && cfg!(target_os = "linux")).then_some(error)
-    });
-    unavailable(match rejected {
-        Some(error) => format!("{what} ({library}) cannot be loaded ({error})"),
-        None => format!("{what} ({library}) {absent}"),
+        (!is_absent).then_some(error)
     })
 }
 
-/// Checks that a library has all functions.
-#[allow(unsafe_code)]
-fn complete<'a>(
-    library: &Library,
-    what: &str,
-    functions: impl IntoIterator<Item = &'a &'a str>,
-) -> Result<(), DeviceError> {
-    for name in functions {
-        // SAFETY: the address is looked up and not used.
-        if unsafe { library.get::<*const ()>(name.as_bytes()) }.is_err() {
-            return unavailable(format!("{what} has no function {name}; CUDA 12 or later is needed"));
-        }
-    }
-    Ok(())
+/// The files of a library in the usual folders of a CUDA toolkit.
+fn installed(library: &str) -> impl Iterator<Item = PathBuf> {
+    let toolkits = ["CUDA_PATH", "CUDA_HOME"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
+    let folders = toolkits
+        .chain([PathBuf::from("/usr/local/cuda")])
+        .flat_map(|toolkit| ["lib64", "lib", ""].map(|folder| toolkit.join(folder)));
+    let files = folders
+        .flat_map(move |folder| ["13", "12"].map(|version| folder.join(format!("{library}.so.{version}"))));
+    files.filter(|path| path.exists())
 }
 
-/// Loads libraries from the usual folders of a CUDA toolkit, which are often not on the search path. A library that is loaded
-/// is found by its name afterwards.
+/// Loads libraries from these folders, which are often not on the search path. A library that is loaded is found by its name afterwards.
 #[allow(unsafe_code)]
 fn preload() {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| {
-        let folders = ["CUDA_PATH", "CUDA_HOME"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
-        for folder in folders.chain([PathBuf::from("/usr/local/cuda")]) {
-            for name in ["libcublasLt.so", "libcublas.so", "libnvrtc.so"] {
-                let files = ["lib64", "lib", ""].into_iter().flat_map(|inner| {
-                    [".13", ".12"].map(|version| folder.join(inner).join(format!("{name}{version}")))
-                });
-                if let Some(path) = files.into_iter().find(|path| path.exists()) {
-                    // SAFETY: a library of the CUDA toolkit; it stays loaded.
-                    std::mem::forget(unsafe { Library::new(path) });
-                }
-            }
+        for library in ["libcublasLt", "libcublas", "libnvrtc"] {
+            // SAFETY: a library of the CUDA toolkit; it stays loaded.
+            let loaded = installed(library).find_map(|path| unsafe { Library::new(path) }.ok());
+            std::mem::forget(loaded);
         }
     });
 }
@@ -170,11 +168,9 @@ mod tests {
             names.sort_unstable();
             names
         };
-        for (start, names) in [
-            ("cu", [&DRIVER[..], &MESSAGES, &CUBLAS].concat()),
-            ("cublas", CUBLAS.to_vec()),
-            ("nvrtc", NVRTC.to_vec()),
-        ] {
+        for (start, names) in
+            [("cu", [DRIVER, CUBLAS].concat()), ("cublas", CUBLAS.to_vec()), ("nvrtc", NVRTC.to_vec())]
+        {
             let mut names = names;
             names.sort_unstable();
             assert_eq!(defined(start), names);
@@ -187,8 +183,9 @@ mod tests {
     fn library_without_a_function_is_refused_by_name() {
         // SAFETY: the library of the C language, which the program uses already.
         let library = unsafe { Library::new("libc.so.6") }.unwrap();
-        assert_eq!(complete(&library, "libc", &["malloc", "free"]), Ok(()));
-        let error = complete(&library, "libc", &["malloc", "cuInit"]).unwrap_err().to_string();
-        assert!(error.contains("libc has no function cuInit"), "{error}");
+        let check = |functions: &[&str]| check(Some(&library), ["C", "libc"], "", functions);
+        assert_eq!(check(&["malloc", "free"]), Ok(()));
+        let error = check(&["malloc", "cuInit"]).unwrap_err().to_string();
+        assert!(error.contains("C (libc) has no function cuInit"), "{error}");
     }
 }
