@@ -10,8 +10,7 @@ use crate::geometry::{BLOCK_SAMPLES, Way, batch, block_rows, copies, fused, part
 /// An estimate of the device memory of a run in bytes, slightly too high.
 pub fn bytes(config: &Config, stored: bool, tensor_cores: bool) -> f64 {
     let total = entries_bytes(config, stored, tensor_cores);
-    // A batch takes whole pieces of this size, of which it may need two. Otherwise small buffers are rounded up to powers of two. The rest
-    // is for the library of matrix products.
+    // A batch takes one or two pieces of this size. Otherwise small buffers are rounded up to powers of two. The rest is for cuBLAS.
     let spare = if batch(config) > 1 { total } else { total.min(5e8) };
     64e6 + total + spare
 }

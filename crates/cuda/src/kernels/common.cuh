@@ -177,7 +177,7 @@ template <class X> __device__ X block_max(X x) {
 // A length as bits. Lengths are not negative, so that they are ordered like their bits, and a NaN is above all numbers.
 __device__ __forceinline__ u64 length_bits(double length) { return (u64)__double_as_longlong(fabs(length)); }
 
-// Raises *longest to the largest length of a block's threads, as bits.
+// Raises *longest to the largest length of a block's threads, as bits. All threads of the block must call it.
 __device__ void raise_to_longest(u64* longest, u64 length) {
     length = block_max(length);
     if (threadIdx.x == 0) atomicMax(longest, length);

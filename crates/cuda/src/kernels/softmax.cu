@@ -4,8 +4,9 @@
 // possible one is below 2^10, and split into the nearest half-precision number and the nearest one to the rest: x = high + low up to
 // 2^-22 |x|, or 2^-34 of the largest number if that is more. A product is high high + high low + low high, which leaves out low low,
 // at most 2^-22 of it. The error of a product is thus at most 3 * 2^-22 of it, if its factors are above 2^-12 of the largest ones.
-// Tensor cores truncate instead of rounding: each of the 17 terms of an addition loses up to 2^-23 of the largest one. All of these
-// errors have the same sign, so that only the products of a tile are added on tensor cores, and tiles by ordinary additions.
+// Tensor cores truncate instead of rounding: each of the 17 terms of an addition loses up to 2^-23 of the largest one. Truncation is
+// towards zero, so that errors do not average out over many tiles. Tensor cores therefore add the products of one tile only, and
+// ordinary additions, which round, add the tiles.
 //
 // The right label is left out of the sums and of the largest logit: with w_j = 2^9 exp(l_j - max), the maximum over the other labels,
 // and the sum S of these, X^T r = (S x_y - sum_j w_j x_j) / (S + w_y). A softmax close to the right label thus keeps its digits. The

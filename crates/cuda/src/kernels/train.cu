@@ -106,8 +106,7 @@ extern "C" __global__ void coefficients(Rows r, const REAL* g, const REAL* table
                 for (u32 c = lane; c < dim; c += WARP) dot[i] += table[(u64)tokens[first + i] * dim + c] * gradient[c];
         }
         for (u32 i = 0; i < size; i++) {
-            REAL x = dot[i];
-            for (int step = WARP / 2; step > 0; step /= 2) x += __shfl_xor_sync(ALL, x, step, WARP);
+            REAL x = warp_sum(dot[i], WARP);
             if (lane == 0) dots[first + i] = extra ? x + extra[start + first + i] : x;
         }
     }
@@ -127,7 +126,7 @@ extern "C" __global__ void coefficients(Rows r, const REAL* g, const REAL* table
         size += fabs(x);
     }
     size = block_sum(size);
-    if (threadIdx.x == 0) atomicMax(largest, (u64)__double_as_longlong(fabs(size)));
+    if (threadIdx.x == 0) atomicMax(largest, length_bits(size));
 }
 
 // Adds coefficients as integers to the sums of their query and token, and after these, at informative positions, to those of
