@@ -779,6 +779,7 @@ class SweepResult(Result):
     cells: List[SweepCell]
     done: int
     failed: int
+    not_run: int
     store: Optional[str]
     seconds: float
     version: str

@@ -218,10 +218,7 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
 
 /// Returns the command line that continues the sweep.
 fn again(arguments: &SweepArguments, share: Option<Share>, device: &str) -> String {
-    let shard = match (share, &arguments.shard) {
-        (Some(Share { share, shares }), Some(_)) => format!(" --shard {share}/{shares}"),
-        _ => String::new(),
-    };
+    let shard = share.map_or(String::new(), |Share { share, shares }| format!(" --shard {share}/{shares}"));
     let (file, places) = (shell(&arguments.file), arguments.places.flags());
     format!("superpose sweep {file}{places}{shard}{device}")
 }
@@ -296,7 +293,11 @@ impl Job {
         }
         let left = errors().filter(|error| !error.is_final()).count();
         if left > 0 {
-            bail!("{} could not be run here; {} runs the rest", cell_count(left), self.again);
+            bail!(
+                "{} not run, for lack of memory or because of the device; elsewhere, continue with {}",
+                cell_count(left),
+                self.again
+            );
         }
         message(format_args!("hint: {next}"));
         Ok(())
@@ -347,6 +348,7 @@ mod tests {
         let expected = "superpose sweep a.toml --store a.sqlite --shard 2/3 --device cuda:1";
         assert_eq!(again(&sweep, share, device), expected);
     }
+
     #[test]
     fn announcement_for_a_gpu_says_that_the_time_is_that_of_the_cpu() {
         let job = |gpu| Job {

@@ -93,7 +93,7 @@ fn cells_that_cannot_run_here_are_an_error() {
     let folder = folder.path();
     let points = "[[points]]\nvocab = 24\ndim = 12\n[[points]]\nvocab = 100000000\ndim = 16384\n";
     std::fs::write(folder.join("a.toml"), format!("samples = 200\ntest_samples = 100\n{points}")).unwrap();
-    let words = ["1 cell could not be run here", "superpose sweep a.toml runs the rest"];
+    let words = ["1 cell not run", "continue with superpose sweep a.toml"];
     refused(folder, "sweep a.toml", &words);
     let output = superpose(folder, "sweep a.toml");
     let out = text(&output.stdout);

@@ -29,8 +29,10 @@ struct SweepRecord {
     cells: Vec<Row>,
     /// Cells with an outcome.
     done: usize,
-    /// Cells without.
+    /// Cells that failed.
     failed: usize,
+    /// Cells that could not run for lack of memory or because of the device.
+    not_run: usize,
     /// Where they are kept.
     store: Option<PathBuf>,
     /// Time it took.
@@ -98,16 +100,19 @@ pub fn sweep(
         let seconds = started.elapsed().as_secs_f64();
         let document = superpose_report::sweep(store.as_deref(), cells.len(), &outcomes, seconds);
         let figure = superpose_report::sweep_figure(&cells, &outcomes);
-        let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count();
+        let errors = || outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
+        let failed = errors().filter(|error| error.is_final()).count();
+        let not_run = errors().count() - failed;
         let entry = |(cell, outcome): (&Config, Result<Outcome, CellError>)| {
             Row(Entry::new(cell, runner.numerics(), outcome.map_err(|error| error.to_string())))
         };
-        let done = cells.len() - failed;
+        let done = cells.len() - failed - not_run;
         let cells = cells.iter().zip(outcomes).map(entry).collect();
         Ok(SweepRecord {
             cells,
             done,
             failed,
+            not_run,
             store,
             seconds,
             version: env!("CARGO_PKG_VERSION"),

@@ -49,7 +49,7 @@ const COMMANDS: [(&str, SchemaOf); 7] = [
 ];
 
 /// The fields of a sweep, whose record is the Python package's own.
-const SWEEP: &str = "    cells: List[SweepCell]\n    done: int\n    failed: int\n    store: Optional[str]\n    seconds: float\n    version: str\n";
+const SWEEP: &str = "    cells: List[SweepCell]\n    done: int\n    failed: int\n    not_run: int\n    store: Optional[str]\n    seconds: float\n    version: str\n";
 
 /// The source of the module.
 ///

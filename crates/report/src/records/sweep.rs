@@ -12,7 +12,7 @@ use superpose_lab::interval::{SampleMean, intervals};
 use crate::document::Document;
 use crate::numbers::{count, duration, plural};
 
-/// Reasons for failed cells that are listed.
+/// Reasons that are listed for cells that failed, and for cells that were not run.
 const MAX_REASONS: usize = 5;
 
 /// How many of the cells are done, and why others failed or were not run. `store` is the file with the results, if there is one.
@@ -35,9 +35,12 @@ pub fn sweep(
     let not_run = if left > 0 { format!(", {} not run", count(left)) } else { String::new() };
     let mut page = Document::default();
     page.line(format!("{all}{store}: {done} done, {failed} failed{not_run}. Took {time}."));
-    for ((failed, reason), cells) in reasons.iter().rev().take(MAX_REASONS) {
-        let what = if *failed { "failed" } else { "not run" };
-        page.note(format!("{} {what}: {reason}", cell_count(*cells)));
+    for (kind, what) in [(true, "failed"), (false, "not run")] {
+        for ((_, reason), cells) in
+            reasons.iter().filter(|((failed, _), _)| *failed == kind).take(MAX_REASONS)
+        {
+            page.note(format!("{} {what}: {reason}", cell_count(*cells)));
+        }
     }
     page
 }
