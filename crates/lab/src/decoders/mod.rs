@@ -106,8 +106,6 @@ pub struct BoundRecord {
 /// Returns an estimate of the peak memory of [`bound`] in bytes, slightly too high: what is kept for every seed, and the work on as
 /// many seeds as there are threads. Scores and steps are not there at the same time, but allocators keep some freed memory.
 pub fn bytes(config: &Config, seeds: usize, threads: usize) -> f64 {
-    /// More samples are rarely tried, and each takes little beside the scores of its facts.
-    const SAMPLES_PER_FACT: usize = 64;
     let (v, d, p) = (config.vocab as f64, config.dim as f64, config.inputs() as f64);
     let width = config.width.map_or(0.0, |width| width as f64);
     let real = size_of::<f64>() as f64;
@@ -115,7 +113,7 @@ pub fn bytes(config: &Config, seeds: usize, threads: usize) -> f64 {
     let kept = real * (v * (3.0 * d + p) + width * (d + 2.0 * p));
     // Scores and their whole numbers; features and their products; sums of the second moment of features.
     let decode = real * (2.0 * v * v + 2.0 * v * (d + p) + 20.0 * width * p);
-    let step = first_step_config(config, SAMPLES_PER_FACT * config.vocab);
+    let step = first_step_config(config, (MAX_TOKENS / config.length as f64) as usize);
     let step = step.map_or(0.0, |config| run_bytes(&config, 1, false, false));
     seeds as f64 * kept + seeds.min(threads) as f64 * (decode + step)
 }

@@ -94,7 +94,7 @@ fn bounds(record: &BoundRecord) -> Grid {
     let counted = format!("any decoder that reads the gradient with less than {bits:.2e} bits a number");
     table.row(match bits > 0.0 {
         true => ["counting", "no N", &counted],
-        false => ["counting", "0", "any decoder, but excludes none"],
+        false => ["counting", "0", "any decoder; this bound excludes none"],
     });
     table
 }
