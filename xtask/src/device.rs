@@ -104,7 +104,7 @@ pub fn sanitizer() -> Option<String> {
 /// What failed.
 pub fn emulate() -> Result<(), String> {
     let failed = |error: std::io::Error| error.to_string();
-    let sanitizer = sanitizer().ok_or(EMULATOR)?;
+    let sanitizer = sanitizer().ok_or_else(|| format!("the emulator {EMULATOR}"))?;
     // The test program is compiled without the sanitizer, which must then be loaded first.
     let runner = format!("env LD_PRELOAD={sanitizer}");
     let _ = fs::remove_dir_all("target/emulator");

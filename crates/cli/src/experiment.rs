@@ -4,6 +4,7 @@ use anyhow::ensure;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 use superpose_core::config::Values;
+use superpose_cuda::Choice;
 use superpose_report::{Context, EXPERIMENTS, Experiment};
 
 use crate::arguments::hide;
@@ -41,7 +42,7 @@ impl ExperimentCommand {
             false => {
                 let name = experiment.name;
                 ensure!(
-                    flags.device.device.is_none(),
+                    flags.device.device.is_none_or(|device| device == Choice::Cpu),
                     "device is given: {name} has figures for the CPU only"
                 );
                 None

@@ -1,7 +1,7 @@
 //! `superpose run`: trains the model and measures it.
 
 use anyhow::{Context, anyhow};
-use superpose_core::config::Regime;
+use superpose_core::config::{EarlyRule, Regime};
 use superpose_lab::run::{Inputs, reads};
 use superpose_lab::{memory, run as lab};
 
@@ -24,10 +24,10 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<()> {
     let device = arguments.device.open()?;
     let bytes = |config: &_| memory::run_bytes(config, threads, stored, export.is_some());
     memory::check(&config, available_memory(), bytes).map_err(|error| match device {
-        None => error.into(),
-        Some(_) => anyhow!(
-            "{error}; the CPU needs this memory for the noise budget, which a sweep without noise = true leaves out"
+        Some(_) if config.early_rule == EarlyRule::Gradient => anyhow!(
+            "{error}; a run on a GPU needs this memory of the CPU for the noise budget, a sweep without noise = true does not"
         ),
+        _ => error.into(),
     })?;
     if config.regime == Regime::Infinitesimal && (arguments.gives("eta") || arguments.gives("eta2")) {
         message("note: eta and eta2 have no effect in the infinitesimal regime");

@@ -527,11 +527,12 @@ fn slurm_runs_command_lines_and_the_study() {
         ("run --vocab 24 --device=auto", "", true),
         ("run --device cuda", " -- --gres=gpu:1", false),
         ("run --device cuda", " -- -G1", false),
+        ("run --device cuda", " -- --partition=gpu", true),
         ("run --device cpu", "", false),
     ] {
         here.write("gpu.txt", line);
         let said = here.works(&format!("submit slurm --lines gpu.txt --dry-run{flags}"));
-        assert_eq!(said.contains("hint: the tasks request no GPU"), hinted, "{line}{flags}: {said}");
+        assert_eq!(said.contains("hint: some lines have --device"), hinted, "{line}{flags}: {said}");
     }
     // A failed line leaves no output; a sweep among the lines runs all of its cells.
     here.write("more.txt", "run --vocab 24 --import absent --json\nsweep a.toml\n");

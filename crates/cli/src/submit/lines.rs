@@ -32,9 +32,12 @@ pub fn submit_file(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()
         let line = words.join(" ").replace('=', " ");
         line.contains("--device cuda") || line.contains("--device auto")
     };
-    let requests_gpu = |flag: &String| flag.contains("gpu") || flag.starts_with("-G");
+    let requests_gpu = |flag: &String| {
+        let requests = ["gpu:", "gres=gpu", "gres/gpu"].iter().any(|word| flag.contains(word));
+        requests || flag.starts_with("-G") || flag.starts_with("--gpus")
+    };
     if lines.iter().any(may_use_gpu) && !arguments.extra.iter().any(requests_gpu) {
-        message("hint: the tasks request no GPU for --device; add -- --gres=gpu:1 at the end to request one");
+        message("hint: some lines have --device, but the tasks request no GPU; add --gres=gpu:1 after --");
     }
     submit(arguments, &file, &absolute("out", &folder)?, &place, &lines)
 }

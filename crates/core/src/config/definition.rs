@@ -59,7 +59,7 @@ impl Setting {
 
     /// The value in the form that the setting takes. The error says what is allowed.
     pub fn convert(&self, value: Value) -> Result<Value, String> {
-        // A whole number that no count holds is outside the range.
+        // A whole number that a count cannot hold, such as 1e20, is outside the range.
         let whole = matches!(value, Value::Number(x) if x.fract() == 0.0);
         let value = self.kind.convert(value).map_err(|allowed| match self.range {
             Some(range) if whole => range.allowed(self.kind),

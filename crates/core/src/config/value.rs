@@ -74,7 +74,7 @@ impl Kind {
         self.convert(self.literal(text)?)
     }
 
-    /// The same before [`Kind::convert`].
+    /// The literal in a text, which [`Kind::convert`] has not checked yet.
     pub(super) fn literal(self, text: &str) -> Result<Value, String> {
         let plain = || text.replace('_', "");
         let number = || plain().parse().map(Value::Number).map_err(|_| self.allowed());
