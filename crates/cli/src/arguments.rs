@@ -75,6 +75,11 @@ impl RunArguments {
         }
         let mut merged = RunArguments { given: self.given.or(values), ..self };
         for (name, value) in others {
+            let value = match name {
+                // As for settings, whole numbers may be written as 1e1.
+                "threads" => Kind::Count.convert(value.clone()).unwrap_or(value),
+                _ => value,
+            };
             match (name, value) {
                 ("json", Value::Flag(json)) => merged.json |= json,
                 ("threads", Value::Count(count)) => merged.threads = merged.threads.or(Some(Count(count))),
@@ -93,7 +98,7 @@ impl RunArguments {
                         "threads" => memory::ALLOWED_THREADS.into(),
                         _ => Kind::Text.allowed(),
                     };
-                    // A number in quotation marks must not look like a number.
+                    // Texts are shown in quotation marks, so that "2" is not taken for the number 2.
                     let value = match value {
                         Value::Text(text) => format!("{text:?}"),
                         value => value.to_string(),

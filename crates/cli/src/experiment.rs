@@ -1,10 +1,8 @@
 //! The commands of [`EXPERIMENTS`]: flags from their settings, one call, text or JSON.
 
-use anyhow::ensure;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 use superpose_core::config::Values;
-use superpose_cuda::Choice;
 use superpose_report::{Context, EXPERIMENTS, Experiment};
 
 use crate::arguments::hide;
@@ -40,11 +38,7 @@ impl ExperimentCommand {
         let device = match experiment.device {
             true => flags.device.open()?,
             false => {
-                let name = experiment.name;
-                ensure!(
-                    flags.device.device.is_none_or(|device| device == Choice::Cpu),
-                    "device is given: {name} has figures for the CPU only"
-                );
+                flags.device.check_cpu(experiment.name)?;
                 None
             }
         };

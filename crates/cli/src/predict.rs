@@ -21,7 +21,7 @@ pub struct PredictArguments {
 pub fn predict(arguments: PredictArguments) -> anyhow::Result<()> {
     let run = arguments.run.with_file()?;
     let threads = run.threads()?;
-    ensure!(run.device.device.is_none(), "device is given: predict computes a closed form on the CPU");
+    run.device.check_cpu("predict")?;
     ensure!(run.export.is_none(), "export is given: predict trains nothing, so there is nothing to write");
     let mut settings = run.settings()?;
     let mut inputs = Inputs::open(&mut settings, |name| run.gives(name))?;

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 use serde::Serialize;
 use superpose_core::backend::{Backend, Device};
@@ -51,6 +51,16 @@ impl DeviceFlag {
     pub fn open(self) -> anyhow::Result<Option<Arc<dyn Device>>> {
         let choice = self.device.unwrap_or_default();
         Ok(choice.open_saying(&mut |device| message(format_args!("device: {device}")))?)
+    }
+
+    /// Fails if a device is given other than the CPU, for commands that do not use one.
+    pub fn check_cpu(self, command: &str) -> anyhow::Result<()> {
+        match self.device.filter(|&device| device != Choice::Cpu) {
+            Some(device) => {
+                bail!("device = {device}: {command} uses the CPU only; leave the device out or give cpu")
+            }
+            None => Ok(()),
+        }
     }
 }
 

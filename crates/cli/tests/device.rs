@@ -60,10 +60,13 @@ fn auto_takes_the_cpu_where_no_gpu_works() {
 
 #[test]
 fn what_no_device_can_do_is_refused_by_name() {
-    for device in ["cuda", "auto"] {
-        refused(&format!("estimate --device {device}"), &["device is given", "estimate", "for the CPU"]);
+    for (command, device) in [("estimate", "cuda:1"), ("estimate", "auto"), ("predict", "auto")] {
+        let refusal = format!("device = {device}: {command} uses the CPU only");
+        refused(&format!("{command} --device {device}"), &[&refusal, "give cpu"]);
     }
-    refused("predict --device cuda", &["device is given", "closed form"]);
+    for command in ["estimate", "predict"] {
+        assert!(without_gpu(&format!("{command} --device cpu")).status.success(), "{command}");
+    }
     refused("run --device gpu", &["must be cpu, cuda, cuda:N or auto"]);
 }
 
@@ -75,6 +78,7 @@ fn settings_file_refuses_keys_of_the_command_by_name() {
         ("device = 5", "device = 5: must be cpu, cuda, cuda:N or auto"),
         ("json = 5", "json = 5: must be true or false"),
         ("threads = \"2\"", "threads = \"2\": must be a whole number from 1 to 1024"),
+        ("threads = 2.5", "threads = 2.5: must be a whole number from 1 to 1024"),
         ("export = 5", "export = 5: must be a string"),
     ] {
         std::fs::write(folder.path().join("run.toml"), line).unwrap();

@@ -3,7 +3,7 @@
 //! An entry has documentation, a name, a type, a default, and optionally a symbol and a range. Command-line flags, file and Python
 //! keys, sweep axes, store columns, the JSON schema and the reference page are derived from the resulting list of [`Setting`]s.
 
-use super::value::{Kind, Value};
+use super::value::{Kind, MAX_EXACT, Value};
 use super::{ConfigError, Values};
 
 /// What is known about one setting.
@@ -63,6 +63,10 @@ impl Setting {
         let whole = matches!(value, Value::Number(x) if x.fract() == 0.0);
         let value = self.kind.convert(value).map_err(|allowed| match self.range {
             Some(range) if whole => range.allowed(self.kind),
+            None if whole && self.kind == Kind::Count => format!(
+                "must be a whole number from 0 to {}; above {MAX_EXACT} all digits are needed",
+                u64::MAX
+            ),
             _ => allowed,
         })?;
         if value != Value::Null {

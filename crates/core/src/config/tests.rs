@@ -136,7 +136,10 @@ fn errors_name_the_setting_and_its_value() {
         (r#"{"steps": 10, "rate": 0.0}"#, "rate = 0"),
         (r#"{"vocab": 1}"#, "vocab = 1: must be a whole number from 2 to 2147483647"),
         (r#"{"vocab": 1e20}"#, "vocab = 1e20: must be a whole number from 2 to 2147483647"),
-        (r#"{"seed": 1e20}"#, "seed = 1e20: must be a whole number such as"),
+        (
+            r#"{"seed": 1e20}"#,
+            "seed = 1e20: must be a whole number from 0 to 18446744073709551615; above 9007199254740992 all",
+        ),
         (r#"{"vocab": 1.5}"#, "vocab = 1.5: must be a whole number"),
         (r#"{"activation": "sine"}"#, "activation = sine: must be one of relu"),
         (r#"{"noise_zipf": -1}"#, "noise_zipf = -1: must be from 0 to 10"),

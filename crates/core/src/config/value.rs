@@ -46,7 +46,7 @@ pub enum Kind {
 }
 
 /// Largest whole number that a floating-point literal such as `1e6` may stand for.
-const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+pub(super) const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl Kind {
     /// The value in the form that this kind takes, or what is allowed. Whole numbers may be written as `1e6`.
