@@ -85,7 +85,7 @@ enum Command {
     Serve(serve::ServeArguments),
     /// List the devices that runs can be computed on.
     Devices(devices::DevicesArguments),
-    /// Benchmark speed and memory, and those of PyTorch if it is installed.
+    /// Benchmark speed and memory, and those of PyTorch if it is installed. On a GPU, a fixed table of sizes unless one is given.
     Bench(bench::BenchArguments),
     /// Print completions for a shell.
     Completions(completions::CompletionsArguments),

@@ -1,20 +1,20 @@
 //! `superpose bench --device`: a fixed table of sizes on a GPU, or the sizes given, beside PyTorch on the same GPU.
 
+use std::fmt::Display;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context;
 use superpose_core::backend::{Backend, Device};
-use superpose_core::config::{Config, Regime, Settings};
+use superpose_core::config::{Config, Regime, Settings, Values};
 use superpose_lab::bench::{batch_cost, training_cost};
-use superpose_lab::cell::{Runner, measure};
+use superpose_lab::cell::{Runner, group_size, measure};
 use superpose_lab::memory::{self, check_device, readable};
 use superpose_lab::run::{Inputs, run};
 use superpose_report::{Align, Block, Document, Grid};
 
 use super::{BenchArguments, BenchOptions, Measurement, TORCH, finish};
-use crate::setting_flags::SettingFlags;
 use crate::shared::{available_memory, backend, message, print_record};
 
 /// V, N, d and L.
@@ -42,15 +42,19 @@ fn seeds(size: Size, regime: Regime, eta: f64, count: usize) -> anyhow::Result<V
 }
 
 /// Returns the sizes to measure alone, if any was given; the others have their defaults.
-fn given(options: &SettingFlags<BenchOptions>) -> anyhow::Result<Option<Size>> {
-    let BenchOptions { vocab, dim, length, samples, .. } = options.read()?;
-    let any = ["vocab", "dim", "length", "samples"].into_iter().any(|size| options.values.gives(size));
-    Ok(any.then_some((vocab, samples, dim, length)))
+fn given(options: &BenchOptions, values: &Values) -> Option<Size> {
+    let &BenchOptions { vocab, dim, length, samples, .. } = options;
+    let any = ["vocab", "dim", "length", "samples"].into_iter().any(|size| values.gives(size));
+    any.then_some((vocab, samples, dim, length))
 }
 
 pub fn bench(arguments: &BenchArguments, device: &Arc<dyn Device>) -> anyhow::Result<()> {
     let options = arguments.options.read()?;
+    let given = given(&options, &arguments.options.values);
     let backend = backend(options.threads)?.with_device(Some(Arc::clone(device)));
+    if let Some(size) = given {
+        check_device(&config(size, Regime::Exact, 1.0)?, false, &backend)?;
+    }
     let repeat = options.repeat.max(10);
     let mut rows = Vec::new();
     let mut add = |name: String, train_seconds: f64, peak_total_bytes: Option<f64>| {
@@ -58,19 +62,13 @@ pub fn bench(arguments: &BenchArguments, device: &Arc<dyn Device>) -> anyhow::Re
         rows.push(Measurement { name, train_seconds, peak_total_bytes });
     };
     // A size that does not fit on this GPU leaves the rest of the table.
-    let fits = |config: &Config, sizes: &str| match check_device(config, false, &backend) {
-        Ok(()) => true,
-        Err(error) => {
-            message(format_args!("note: {sizes} is left out: {error}"));
-            false
-        }
+    let left_out =
+        |what: &str, error: &dyn Display| message(format_args!("note: {what} is left out: {error}"));
+    let fits = |config: &Config, sizes: &str| {
+        check_device(config, false, &backend).inspect_err(|error| left_out(sizes, error)).is_ok()
     };
     let python = Command::new(&arguments.python).args(["-c", "import torch, safetensors"]).output();
     let torch = python.is_ok_and(|output| output.status.success());
-    let given = given(&arguments.options)?;
-    if let Some(size) = given {
-        check_device(&config(size, Regime::Exact, 1.0)?, false, &backend)?;
-    }
     for &size in given.as_ref().map_or(&EXACT[..], std::slice::from_ref) {
         let (v, n, d, l) = size;
         let sizes = format!("V {v}, N {n}, d {d}, L {l}");
@@ -80,11 +78,13 @@ pub fn bench(arguments: &BenchArguments, device: &Arc<dyn Device>) -> anyhow::Re
         for eta in [1.0, 1000.0] {
             let cost = training_cost(&config(size, Regime::Exact, eta)?, &backend, repeat)?;
             add(format!("superpose, exact, eta {eta}, {sizes}"), cost.seconds, Some(cost.bytes));
-            let cells = seeds(size, Regime::Exact, eta, device.batch(&config(size, Regime::Exact, eta)?))?;
-            if let count @ 2.. = cells.len() {
-                let cost = batch_cost(&cells, &backend, repeat)?;
+            let cell = config(size, Regime::Exact, eta)?;
+            if let count @ 2.. = group_size(&cell, &**device, device.available()?) {
                 let name = format!("superpose, exact, eta {eta}, {sizes}, one of {count} together");
-                add(name, cost.seconds / count as f64, Some(cost.bytes));
+                match batch_cost(&seeds(size, Regime::Exact, eta, count)?, &backend, repeat) {
+                    Ok(cost) => add(name, cost.seconds / count as f64, Some(cost.bytes)),
+                    Err(error) => left_out(&name, &error),
+                }
             }
         }
         let cost = training_cost(&config(size, Regime::Infinitesimal, 1.0)?, &backend, repeat)?;
@@ -221,7 +221,7 @@ mod tests {
     fn sizes_that_are_given_are_measured_alone() {
         let sizes = |line: &str| {
             let Ok(Line { bench }) = Line::try_parse_from(line.split(' ')) else { panic!("{line}") };
-            given(&bench.options).ok().flatten()
+            given(&bench.options.read().unwrap(), &bench.options.values)
         };
         assert_eq!(sizes("bench --vocab 64 --dim 16 --repeat 2"), Some((64, 65_536, 16, 64)));
         assert_eq!(sizes("bench --samples 1e3"), Some((1024, 1000, 128, 64)));

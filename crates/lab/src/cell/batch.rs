@@ -17,8 +17,12 @@ pub(super) fn together(config: &Config, inputs: &Inputs, noise: bool) -> bool {
     !noise && config.training.is_none() && independent(config, inputs)
 }
 
-/// The places of cells that run together, in the order of the first of each group. A group has at most as many cells as fill the
-/// device, and needs at most `memory` bytes if it has more than one.
+/// The largest number of cells like this one that run together: as many as fill the device and need at most `memory` bytes.
+pub fn group_size(config: &Config, device: &dyn Device, memory: f64) -> usize {
+    device.batch(config).min((memory / device.needs(config, false)) as usize)
+}
+
+/// The places of cells that run together, in the order of the first of each group. A group has at most [`group_size`] cells, or one.
 pub(super) fn groups<'c>(
     cells: impl Iterator<Item = &'c Config>,
     device: &dyn Device,
@@ -29,7 +33,7 @@ pub(super) fn groups<'c>(
     // The last group of cells that are equal but for their seeds.
     let mut open: HashMap<Key, usize> = HashMap::new();
     for (place, config) in cells.enumerate() {
-        let most = device.batch(config).min((memory / device.needs(config, false)) as usize);
+        let most = group_size(config, device, memory);
         if most <= 1 || !together(config) {
             groups.push(vec![place]);
             continue;

@@ -5,6 +5,7 @@ mod event;
 mod measure;
 mod runner;
 
+pub use batch::group_size;
 pub use event::Event;
 pub use measure::{measure, measure_with};
 pub use runner::{LANES, Runner};
