@@ -88,6 +88,14 @@ def test_defaults_of_a_memory(command):
     assert without(found.to_dict(), "seconds") == without(printed, "seconds")
 
 
+def test_sweep_counts_cells_that_cannot_run_here_apart():
+    points = [{"vocab": 24, "dim": 12}, {"vocab": 100_000_000, "dim": 16384}]
+    found = superpose.sweep(points=points, samples=200, test_samples=100)
+    assert (found.done, found.failed, found.not_run) == (1, 0, 1)
+    assert [row["status"] for row in found.to_rows()] == ["done", "not run"]
+    assert "memory" in found.cells[1].reason
+
+
 def test_sweep_of_a_file_and_of_axes(command, tmp_path):
     path = tmp_path / "sweep.toml"
     path.write_text('vocab = 30\nlength = 4\nrepeats = 2\n[axes]\nsamples = [200, 2000]\ndim = [8, 16]\n[rays]\nlead = "2 + dim / 8"\n')

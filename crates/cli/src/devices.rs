@@ -20,7 +20,7 @@ pub struct DevicesArguments {
 pub struct Devices {
     /// The CPU, then GPUs.
     devices: Vec<Described>,
-    /// Why no GPU can be used, or which library some kernels need.
+    /// Why no GPU can be used, or which CUDA library is missing.
     unavailable: Option<String>,
 }
 

@@ -46,15 +46,23 @@ struct SweepRecord {
 }
 
 /// A cell with the columns of the store, without the configuration that the others hold.
-struct Row(Entry);
+struct Row {
+    entry: Entry,
+    /// Whether the entry has an error that is not kept in the store, because the cell may run elsewhere.
+    not_run: bool,
+}
 
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for (column, value) in COLUMNS.iter().zip(values(&self.0)).filter(|(c, _)| c.name != "config") {
-            match value.as_str().filter(|_| column.name == "noise") {
-                Some(text) => map.serialize_entry(&column.name, &serde_json::from_str::<Value>(text).ok())?,
-                None => map.serialize_entry(&column.name, &value)?,
+        for (column, value) in COLUMNS.iter().zip(values(&self.entry)) {
+            match (&*column.name, value.as_str()) {
+                ("config", _) => {}
+                ("status", _) if self.not_run => map.serialize_entry("status", "not run")?,
+                ("noise", Some(text)) => {
+                    map.serialize_entry("noise", &serde_json::from_str::<Value>(text).ok())?;
+                }
+                (name, _) => map.serialize_entry(name, &value)?,
             }
         }
         map.end()
@@ -104,7 +112,9 @@ pub fn sweep(
         let failed = errors().filter(|error| error.is_final()).count();
         let not_run = errors().count() - failed;
         let entry = |(cell, outcome): (&Config, Result<Outcome, CellError>)| {
-            Row(Entry::new(cell, runner.numerics(), outcome.map_err(|error| error.to_string())))
+            let not_run = outcome.as_ref().is_err_and(|error| !error.is_final());
+            let result = outcome.map_err(|error| error.to_string());
+            Row { entry: Entry::new(cell, runner.numerics(), result), not_run }
         };
         let done = cells.len() - failed - not_run;
         let cells = cells.iter().zip(outcomes).map(entry).collect();
