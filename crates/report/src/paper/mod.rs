@@ -5,6 +5,7 @@
 mod html;
 mod markdown;
 
+use crate::numbers::plural;
 use crate::study::{Claim, Section, counted};
 
 /// What a page says about how it was made: names and values.
@@ -67,7 +68,6 @@ impl Report<'_> {
         let count = |word: &str| self.claims().filter(|(.., claim)| claim.agreement == word).count();
         let counts = ["agrees", "close", "differs"].map(count);
         let (all, none) = (self.claims().count(), if counts[2] == 0 { ", none differs" } else { "" });
-        let rows = if all == 1 { "row" } else { "rows" };
         let untested = match all - counts.iter().sum::<usize>() {
             0 => String::new(),
             count => format!(", {count} without a verdict"),
@@ -78,7 +78,7 @@ impl Report<'_> {
             self.claims().filter(|(.., claim)| claim.agreement == "differs").collect();
         let failures: Vec<String> = failures.iter().map(which).collect();
         let list = if failures.is_empty() { String::new() } else { format!(": {}", failures.join("; ")) };
-        format!("Of {all} {rows}, {}{untested}{none}{list}.", counted(counts))
+        format!("Of {}, {}{untested}{none}{list}.", plural(all, "row", "rows"), counted(counts))
     }
 
     /// The main results as a LaTeX table.

@@ -10,6 +10,7 @@ use superpose_theory::bound::Bounds;
 
 use crate::document::{Document, Grid, Left, Right};
 use crate::experiment::{Context, Experiment, Finding};
+use crate::numbers::plural;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "bound",
@@ -41,10 +42,10 @@ const LABELS: [&str; 4] =
 fn bound(record: &BoundRecord) -> Document {
     let config = &record.config;
     let model = config.width.map_or(String::new(), |width| format!("m = {width} ({}), ", config.activation));
-    let (percent, seeds) = (100.0 * record.accuracy, record.seeds);
+    let (percent, seeds) = (100.0 * record.accuracy, plural(record.seeds, "seed", "seeds"));
     let Settings { vocab, dim, length, .. } = config;
     let mut page = Document::new(format!(
-        "Reading {percent}% of V = {vocab} facts off the first gradient, {model}d = {dim}, L = {length}, {seeds} seeds"
+        "Reading {percent}% of V = {vocab} facts off the first gradient, {model}d = {dim}, L = {length}, {seeds}"
     ));
     page.gap();
     page.table(bounds(record));

@@ -9,7 +9,7 @@ use superpose_theory::predict::Dominant;
 
 use super::partition::partition;
 use crate::document::{Block, Document};
-use crate::numbers::grouped;
+use crate::numbers::{grouped, plural};
 
 /// The map, the causes that the theory gives for the cells below the boundary, and the number of cells run.
 pub fn phase(record: &PhaseRecord) -> Document {
@@ -36,9 +36,9 @@ pub fn phase(record: &PhaseRecord) -> Document {
     if map.predicted_boundary.is_empty() {
         page.line("No predicted boundary here.");
     }
-    let seeds = if record.repeats == 1 { "1 seed".into() } else { format!("{} seeds", record.repeats) };
+    let (seeds, runs) = (plural(record.repeats, "seed", "seeds"), plural(record.runs, "run", "runs"));
     let cells = format!("{} of {} cells run, {seeds} each", map.measured, map.cells.len());
-    page.line(format!("{cells}, the rest filled in; {} runs in {:.1} s.", record.runs, record.seconds));
+    page.line(format!("{cells}, the rest filled in; {runs} in {:.1} s.", record.seconds));
     page
 }
 

@@ -22,24 +22,21 @@ pub fn sweep(
     outcomes: &[Result<Outcome, CellError>],
     seconds: f64,
 ) -> Document {
-    // By whether the cell failed, rather than was not run, and by the reason.
-    let mut reasons: BTreeMap<(bool, String), usize> = BTreeMap::new();
+    // The reasons why cells failed, and those why cells were not run, with the number of cells of each.
+    let mut reasons: [BTreeMap<String, usize>; 2] = Default::default();
     for error in outcomes.iter().filter_map(|outcome| outcome.as_ref().err()) {
-        *reasons.entry((error.is_final(), error.to_string())).or_default() += 1;
+        *reasons[usize::from(!error.is_final())].entry(error.to_string()).or_default() += 1;
     }
-    let [failed, left] = [true, false]
-        .map(|kind| reasons.iter().filter(|((failed, _), _)| *failed == kind).map(|(_, cells)| cells).sum());
+    let [failed, left] = [0, 1].map(|kind: usize| reasons[kind].values().sum::<usize>());
     let done = cells.saturating_sub(failed + left);
     let store = store.map_or(String::new(), |store| format!(" in {}", store.display()));
     let (all, done, failed, time) = (cell_count(cells), count(done), count(failed), duration(seconds));
     let not_run = if left > 0 { format!(", {} not run", count(left)) } else { String::new() };
     let mut page = Document::default();
     page.line(format!("{all}{store}: {done} done, {failed} failed{not_run}. Took {time}."));
-    for (kind, what) in [(true, "failed"), (false, "not run")] {
-        for ((_, reason), cells) in
-            reasons.iter().filter(|((failed, _), _)| *failed == kind).take(MAX_REASONS)
-        {
-            page.note(format!("{} {what}: {reason}", cell_count(*cells)));
+    for (reasons, what) in reasons.iter().zip(["failed", "not run"]) {
+        for (reason, &cells) in reasons.iter().take(MAX_REASONS) {
+            page.note(format!("{} {what}: {reason}", cell_count(cells)));
         }
     }
     page

@@ -9,6 +9,7 @@ use superpose_theory::Point;
 use superpose_theory::bound::Bounds;
 
 use super::{Claim, spot};
+use crate::numbers::plural;
 use crate::table::Table;
 
 /// A number with two decimals; zero has no sign.
@@ -71,9 +72,7 @@ pub fn count(verdicts: &[Verdict]) -> [usize; 3] {
 
 /// Counts of verdicts in words; those that are 0 are left out.
 pub fn counted([agree, close, differ]: [usize; 3]) -> String {
-    let verb = |count: usize, one: &str, many: &str| {
-        (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))
-    };
+    let verb = |count: usize, one: &str, many: &str| (count > 0).then(|| plural(count, one, many));
     let close = (close > 0).then(|| format!("{close} within 15%"));
     [verb(agree, "agrees", "agree"), close, verb(differ, "differs", "differ")]
         .into_iter()
