@@ -1,9 +1,9 @@
-//! How much faster many threads are than one, in alternating runs, beside what the processor itself gains.
+//! Compares many threads with one in alternating runs, and with a product that fits in the caches of a core, which shows about the
+//! largest speed-up of this machine.
 //!
 //! `cargo run --release -p superpose-core --example cores -- [threads] [rounds]`
 //!
-//! The first row is a product that fits in the caches of one core, computed by each thread on its own. The threads then share only
-//! arithmetic units, so that its gain is about the largest that products can have on this machine. The column "busy" is the processor
+//! The first row is that product, computed by each thread on its own, so that the threads share only arithmetic units. The column "busy" is the processor
 //! time of the run divided by its duration.
 #![allow(clippy::unwrap_used)]
 
@@ -49,7 +49,7 @@ fn row(name: &str, backends: &[Backend; 2], rounds: usize, mut work: impl FnMut(
     busy /= times[1].iter().sum::<f64>();
     let ratios = times[0].iter().zip(&times[1]).map(|(one, all)| one / all).collect();
     let [one, all] = times.map(median);
-    println!("{name:58} {one:8.4} s {all:8.4} s {:6.1} {busy:6.1}", median(ratios));
+    println!("{name:58} {one:8.4} s {all:8.4} s {:8.1} {busy:6.1}", median(ratios));
 }
 
 fn config((vocab, samples, dim, length): (usize, usize, usize, usize), regime: Regime, eta: f64) -> Config {
@@ -62,11 +62,11 @@ fn main() {
     let rounds = arguments.next().unwrap_or(5);
     let backends = [Backend::single(), Backend::cpu(threads).unwrap()];
     println!(
-        "{:58} {:>10} {:>10} {:>6} {:>6}",
+        "{:58} {:>10} {:>10} {:>8} {:>6}",
         "",
         "one thread",
         format!("{threads} threads"),
-        "gain",
+        "speed-up",
         "busy"
     );
 

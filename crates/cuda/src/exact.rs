@@ -35,7 +35,7 @@ pub struct Work<T> {
     after: Buffer<T>,
     /// Logits, then residuals; empty where neither is needed.
     pub logits: Buffer<T>,
-    /// `y = Z_out^T r`, and scratch memory before it is there.
+    /// Scratch memory, then `y = Z_out^T r`.
     pub output: Buffer<T>,
 }
 
@@ -173,7 +173,7 @@ impl<T: Element> Session<'_, T> {
                 Want::Query => {
                     self.by_features(response, block, &labels, &by_features)?;
                     let g = self.back(block, &by_features)?;
-                    // The fused kernel has written their largest length.
+                    // `softmax_product` has already written the length of the longest row.
                     if !fused {
                         self.longest(g, count, dim, None, (&self.lengths, GRADIENTS))?;
                     }

@@ -4,6 +4,7 @@
 
 use superpose_core::backend::DeviceError;
 use superpose_core::config::{Config, Precision, Regime, Settings};
+use superpose_core::early_phase::worth_grouping;
 use superpose_core::with_precision;
 
 use crate::lane::{Done, Shape};
@@ -176,8 +177,8 @@ fn work(config: &Config) -> f64 {
         Way::Tables if !exact && !mlp => 250.0 * read + 3.0 * labels * tokens * d,
         _ => 10.0 * read * d + 2.0 * n * d * p,
     };
-    // Groups of samples take step 3 without an MLP.
-    let products = if mlp { 4.0 } else { 2.0 };
+    // Step 3 without an MLP computes one softmax for a group of samples, where groups are used.
+    let products = if !mlp && worth_grouping(config.samples, config.vocab) { 2.0 } else { 4.0 };
     let softmax = if exact { products * n * labels * p } else { 0.0 };
     let layer = if mlp { 6.0 * n * d * p } else { 0.0 };
     sums + softmax + layer + (count(config.test_samples) + 3.0 * count(config.vocab)) * labels * p
@@ -208,10 +209,10 @@ pub const SOFTMAX_SAMPLES: usize = 128;
 pub const SOFTMAX_LABELS: usize = 32;
 /// The largest number of columns of its rows.
 pub const SOFTMAX_COLUMNS: usize = 64;
-/// Elements of 16 bytes of a row and of a label in its shared memory, with padding against bank conflicts.
+/// Elements of 16 bytes that a row, and a group of four labels, take in its shared memory, with padding against bank conflicts.
 const SOFTMAX_ROW: usize = SOFTMAX_COLUMNS / 4 + 4;
 const SOFTMAX_LABEL: usize = SOFTMAX_COLUMNS + 2;
-/// Bytes of its shared memory: rows of samples and labels, labels in groups of four, and the right labels.
+/// Bytes of its shared memory: rows of features and of the readout, the matrix in groups of four labels, and the right labels.
 pub const SOFTMAX_BYTES: usize = 16
     * (SOFTMAX_ROW * (SOFTMAX_SAMPLES + SOFTMAX_LABELS) + SOFTMAX_LABEL * SOFTMAX_LABELS / 4)
     + 4 * SOFTMAX_SAMPLES;

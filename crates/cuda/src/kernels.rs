@@ -15,6 +15,7 @@ use crate::geometry::{
 };
 use crate::lane::failed;
 use crate::library;
+use crate::session::{GRADIENTS, OUTPUTS, VALUES};
 
 /// The files of kernels and the options that they need. Embeddings are drawn without fused multiply-add, like on the CPU.
 pub const FILES: [(&str, &str, &[&str]); 8] = [
@@ -36,7 +37,7 @@ pub fn program(text: &str, single: bool) -> String {
         true => "#define SINGLE\n#define REAL float\n#define COUNTER unsigned int\n",
         false => "#define REAL double\n#define COUNTER unsigned long long\n",
     };
-    let sizes = [
+    let constants = [
         ("THREADS", THREADS as usize),
         ("SCAN_THREADS", SCAN_THREADS),
         ("SHORT_TOKENS", SHORT_TOKENS),
@@ -45,9 +46,12 @@ pub fn program(text: &str, single: bool) -> String {
         ("SOFTMAX_LABELS", SOFTMAX_LABELS),
         ("SOFTMAX_COLUMNS", SOFTMAX_COLUMNS),
         ("SOFTMAX_BYTES", SOFTMAX_BYTES),
+        ("GRADIENTS", GRADIENTS),
+        ("VALUES", VALUES),
+        ("OUTPUTS", OUTPUTS),
     ];
-    let sizes: String = sizes.map(|(name, size)| format!("#define {name} {size}\n")).concat();
-    format!("{types}{sizes}{COMMON}{text}")
+    let constants: String = constants.map(|(name, value)| format!("#define {name} {value}\n")).concat();
+    format!("{types}{constants}{COMMON}{text}")
 }
 
 /// Compiles a program for an architecture such as `sm_90`.

@@ -137,7 +137,8 @@ fn installed(library: &str) -> impl Iterator<Item = PathBuf> {
     files.filter(|path| path.exists())
 }
 
-/// Loads libraries from these folders, which are often not on the search path. A library that is loaded is found by its name afterwards.
+/// Loads the files that [`installed`] finds, whose folders are often not on the search path. A library that is loaded is found by its
+/// name afterwards.
 #[allow(unsafe_code)]
 fn preload() {
     static ONCE: OnceLock<()> = OnceLock::new();

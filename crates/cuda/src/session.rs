@@ -83,7 +83,7 @@ pub struct Session<'a, T> {
     /// Trigger and end-of-sequence vectors of each cell, on the host.
     pub markers: Vec<[Vec<T>; 2]>,
     pub z_trig: Buffer<T>,
-    /// Lengths of the longest rows of what [`GRADIENTS`], [`VALUES`] and, in the exact regime, [`OUTPUTS`] name.
+    /// Lengths of the longest gradient, value and (in the exact regime) output embedding, at [`GRADIENTS`], [`VALUES`] and [`OUTPUTS`].
     pub lengths: Buffer<f64>,
     /// Samples sorted by label, once they are needed.
     pub sorted: OnceCell<Sorted>,

@@ -20,6 +20,7 @@ use superpose_core::config::{Activation, Config, Settings, Trigger};
 use superpose_core::evaluate::Evaluation;
 use superpose_core::{Measure, config::Trigger::Keys, config::Trigger::Values};
 use superpose_lab::run::{Inputs, evaluation};
+use superpose_lab::words::grouped;
 use superpose_store::interval::student;
 use superpose_theory::{Point, predict_at};
 
@@ -153,7 +154,7 @@ impl Row {
             error: number(first + 1),
             predicted: number(first + 2),
         };
-        let (samples, seeds) = (grouped(fields[8]), fields[9].parse().unwrap());
+        let (samples, seeds) = (grouped(fields[8].parse().unwrap()), fields[9].parse().unwrap());
         let (accuracy, lock_rate) = (estimate(10), estimate(16));
         Some(Row { case, samples, seeds, accuracy, lock_rate, unlimited: number(22) })
     }
@@ -165,9 +166,8 @@ impl Row {
     /// The row of a table: beside the accuracy the lock rate or, below capacity, the accuracy with unlimited data.
     fn markdown(&self) -> String {
         let &(trigger, vocab, dim, length, width, activation, _) = self.case;
-        let sizes = [vocab, dim, length].map(|size| grouped(&size.to_string())).join(" | ");
-        let mlp =
-            width.map_or(String::new(), |width| format!("{} {activation}", grouped(&width.to_string())));
+        let sizes = [vocab, dim, length].map(|size| grouped(size as f64)).join(" | ");
+        let mlp = width.map_or(String::new(), |width| format!("{} {activation}", grouped(width as f64)));
         let value = |estimate: &Estimate| {
             let (low, high) = estimate.interval(self.seeds);
             format!("{:.4} ({low:.4} to {high:.4}) | {:.4}", estimate.mean, estimate.predicted)
@@ -177,13 +177,6 @@ impl Row {
         let Row { samples, seeds, accuracy, .. } = self;
         format!("| {trigger} | {sizes} | {mlp} | {samples} | {seeds} | {} | {last} |", value(accuracy))
     }
-}
-
-/// Digits in groups of three.
-fn grouped(digits: &str) -> String {
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
-    groups.join(",")
 }
 
 fn print_tables(found: &str) {

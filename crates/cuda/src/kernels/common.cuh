@@ -226,7 +226,7 @@ __device__ __forceinline__ REAL score(const REAL* scores, const REAL* trigger, c
 
 // The largest value that the coefficients of `count` samples may sum to, from the longest gradient and the longest value.
 __device__ __forceinline__ double coefficient_bound(const double* lengths, double count) {
-    return 2.0 * count * lengths[0] * lengths[1];
+    return 2.0 * count * lengths[GRADIENTS] * lengths[VALUES];
 }
 
 // Numbers as integers in the same order, and back.

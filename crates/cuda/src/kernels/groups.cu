@@ -2,9 +2,9 @@
 
 // limits[2 v] is the tolerance of fact v: the largest squared distance of a member's head output to the value of the token alone. The
 // theory derives it (setting: exact regime) from the length of that value, the rounding error, the longest rows of Z_out M (`readout`)
-// and of Z_out (place 2 of `lengths`), and the mean squared length of a row of Z_out (`typical`).
+// and of Z_out (OUTPUTS of `lengths`), and the mean squared length of a row of Z_out (`typical`).
 // limits[2 v + 1] is the scale of the fact's sum as integers. There are counts[v] samples of it, whose head outputs are at most as long
-// as place 1 of `lengths`. A warp takes a fact.
+// as VALUES of `lengths`. A warp takes a fact.
 extern "C" __global__ void group_limits(const REAL* table, u32 vocab, u32 dim, const REAL* trigger, const double* lengths,
                                         const double* readout, const double* typical, double rounding, const u32* counts,
                                         double* limits, u64 stride) {
@@ -19,10 +19,10 @@ extern "C" __global__ void group_limits(const REAL* table, u32 vocab, u32 dim, c
     square = warp_sum(square, WARP);
     if (threadIdx.x % WARP > 0) return;
     double length = sqrt(square), slope = *readout;
-    double bound = rounding * sqrt(*typical) / lengths[2] * length / (slope * (1.0 + 2.0 * slope * length));
+    double bound = rounding * sqrt(*typical) / lengths[OUTPUTS] * length / (slope * (1.0 + 2.0 * slope * length));
     // At a distance of at most their length, other features are at most twice as long. A NaN bound stays NaN, and no sample joins.
     limits[2 * fact] = bound > square ? square : bound;
-    limits[2 * fact + 1] = fixed_scale((double)counts[fact] * lengths[1]);
+    limits[2 * fact + 1] = fixed_scale((double)counts[fact] * lengths[VALUES]);
 }
 
 // Adds the head outputs of samples that join the group of their fact to its sum, as integers, and marks the other samples in

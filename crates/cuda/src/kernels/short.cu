@@ -78,7 +78,7 @@ extern "C" __launch_bounds__(THREADS, 4) __global__ void attend_short(Source s, 
     }
 }
 
-// Adds the coefficients of step 2 at uniform attention, as `scatter_by_rows`, for such samples.
+// Adds the coefficients of step 2 at uniform attention, as `scatter_by_rows` does, for short sequences with short rows.
 extern "C" __launch_bounds__(THREADS, 4) __global__ void scatter_short(Source s, u32 first, u32 count, u32 each, u32 tokens,
                                                                        const REAL* table, u32 dim, const REAL* trigger,
                                                                        const REAL* g, u32 by_label, const double* lengths,

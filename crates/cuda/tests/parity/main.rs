@@ -52,6 +52,11 @@ fn engine<T: Real>(config: &Config) -> EarlyPhase<T> {
     early_phase(config, &model, &drawn, &backend).unwrap()
 }
 
+/// The value matrices and the query.
+fn matrices<T: Real>(phase: EarlyPhase<T>) -> [Vec<f64>; 3] {
+    [phase.m1, phase.w1, phase.m2].map(|matrix| matrix.iter().map(|x| x.to_f64()).collect())
+}
+
 /// The largest difference of two matrices, relative to the largest entry.
 fn difference<T: Real>(a: &[T], b: &[T]) -> f64 {
     assert_eq!(a.len(), b.len());

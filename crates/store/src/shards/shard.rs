@@ -111,7 +111,7 @@ pub struct Shard {
     id: FileId,
     length: u64,
     known: HashMap<Key, Known>,
-    /// The arithmetics of its results.
+    /// The words `numerics` of its results.
     numerics: BTreeSet<Numerics>,
     inputs: InputFiles,
     store: Option<Store>,
@@ -161,7 +161,7 @@ impl Shard {
         Shard { path, file, id, length, known, numerics, inputs, store }
     }
 
-    /// The keys of the results that the shard has of a cell, one for each arithmetic.
+    /// The keys of the results that the shard has of a cell, one for each word `numerics` in the shard.
     pub fn keys_of(&self, cell: &Config) -> Vec<Key> {
         let keys = self.numerics.iter().map(|numerics| Key::new(cell, numerics));
         keys.filter(|key| self.known.contains_key(key)).collect()
