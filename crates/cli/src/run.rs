@@ -25,7 +25,7 @@ pub fn run(arguments: RunArguments) -> anyhow::Result<()> {
     let bytes = |config: &_| memory::run_bytes(config, threads, stored, export.is_some());
     memory::check(&config, available_memory(), bytes).map_err(|error| match device {
         Some(_) if config.early_rule == EarlyRule::Gradient => anyhow!(
-            "{error}; a run on a GPU needs this memory of the CPU for the noise budget, a sweep without noise = true does not"
+            "{error}; with --device cuda, run needs this host memory for the noise budget; a sweep needs it only with noise = true"
         ),
         _ => error.into(),
     })?;

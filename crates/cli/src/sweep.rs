@@ -294,7 +294,7 @@ impl Job {
         let left = errors().filter(|error| !error.is_final()).count();
         if left > 0 {
             bail!(
-                "{} not run, for lack of memory or because of the device; elsewhere, continue with {}",
+                "{} not run, because memory is too small or the device failed; where both suffice, continue with {}",
                 cell_count(left),
                 self.again
             );
@@ -341,10 +341,10 @@ mod tests {
     }
 
     #[test]
-    fn hint_to_continue_names_the_shard_and_the_device() {
-        let line = ["sweep", "a.toml", "--shard", "2/3", "--store", "a.sqlite"];
+    fn hint_to_continue_names_the_share_of_a_slurm_task_and_the_device() {
+        let line = ["sweep", "a.toml", "--store", "a.sqlite"];
         let Ok(Line { sweep }) = Line::try_parse_from(line) else { panic!("arguments") };
-        let (share, device) = (sweep.shard, " --device cuda:1");
+        let (share, device) = (Some(Share { share: 2, shares: 3 }), " --device cuda:1");
         let expected = "superpose sweep a.toml --store a.sqlite --shard 2/3 --device cuda:1";
         assert_eq!(again(&sweep, share, device), expected);
     }

@@ -34,10 +34,12 @@ pub fn submit_file(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()
     };
     let requests_gpu = |flag: &String| {
         let requests = ["gpu:", "gres=gpu", "gres/gpu"].iter().any(|word| flag.contains(word));
-        requests || flag.starts_with("-G") || flag.starts_with("--gpus")
+        requests || flag == "gpu" || flag.starts_with("-G") || flag.starts_with("--gpus")
     };
     if lines.iter().any(may_use_gpu) && !arguments.extra.iter().any(requests_gpu) {
-        message("hint: some lines have --device, but the tasks request no GPU; add --gres=gpu:1 after --");
+        message(
+            "hint: some lines have --device cuda or auto, but the tasks request no GPU; add -- --gres=gpu:1",
+        );
     }
     submit(arguments, &file, &absolute("out", &folder)?, &place, &lines)
 }
