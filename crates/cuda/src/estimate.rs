@@ -10,9 +10,16 @@ use crate::geometry::{BLOCK_SAMPLES, Way, batch, block_rows, copies, fused, part
 /// An estimate of the device memory of a run in bytes, slightly too high.
 pub fn bytes(config: &Config, stored: bool, tensor_cores: bool) -> f64 {
     let total = entries_bytes(config, stored, tensor_cores);
-    // A batch takes one or two pieces of this size. Otherwise small buffers are rounded up to powers of two. The rest is for cuBLAS.
-    let spare = if batch(config) > 1 { total } else { total.min(5e8) };
+    // A batch takes pieces of this size, rarely more than three: a freed buffer is used again only for one of the same size, and
+    // training and evaluation have blocks of different sizes. Otherwise small buffers are rounded up to powers of two. The rest is for
+    // cuBLAS.
+    let spare = if batch(config) > 1 { 2.0 * total } else { total.min(5e8) };
     64e6 + total + spare
+}
+
+/// Whether cells like this one may run as a batch: copies go from one cell's memory to the next one's by a pitch of 31 bits.
+pub fn has_pitch(config: &Config, tensor_cores: bool) -> bool {
+    entries_bytes(config, false, tensor_cores) < f64::from(i32::MAX) - f64::from(1 << 20)
 }
 
 /// An estimate of the bytes of all buffers that a run has at a time.
@@ -74,7 +81,7 @@ pub fn entries_bytes(config: &Config, stored: bool, tensor_cores: bool) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use superpose_core::config::Settings;
+    use superpose_core::config::{Precision, Settings};
 
     fn config(vocab: usize, dim: usize, length: usize, samples: usize) -> Config {
         Settings { vocab, dim, length, samples, ..Settings::default() }.check().unwrap()
@@ -103,6 +110,23 @@ mod tests {
         let config = Settings { test_samples: 1_000_000, ..(*config(50, 16, 16, 8192)).clone() };
         let bytes = entries_bytes(&config.check().unwrap(), false, true);
         assert!(bytes >= 64e6, "{bytes}");
+    }
+
+    #[test]
+    fn cells_beyond_the_largest_pitch_share_no_launches() {
+        let settings = |labels| Settings {
+            vocab: labels,
+            dim: 8,
+            length: 8192,
+            samples: 64,
+            test_samples: 16_384,
+            regime: Regime::Exact,
+            precision: Precision::F64,
+            ..Settings::default()
+        };
+        let [small, large] = [512, 8192].map(|labels| settings(labels).check().unwrap());
+        assert!(batch(&small) > 1 && has_pitch(&small, true), "{}", entries_bytes(&small, false, true));
+        assert!(batch(&large) > 1 && !has_pitch(&large, true), "{}", entries_bytes(&large, false, true));
     }
 
     #[test]

@@ -257,7 +257,6 @@ impl Gpu {
     fn lane_for<T>(&self, problems: &[Problem<'_, T>]) -> Done<Borrowed<'_>> {
         let lane = self.lane()?;
         if let [problem, _, ..] = problems {
-            // A freed buffer is used again only for one of the same size, so that a batch may need a second piece. `needs` counts it.
             let tensor_cores = self.kernels::<f32>()?.tensor_cores;
             let bytes = estimate::entries_bytes(problem.config, problem.stored.is_some(), tensor_cores);
             lane.begin(problems.len(), (bytes as usize).next_multiple_of(1 << 20));
@@ -329,7 +328,8 @@ impl Device for Gpu {
     }
 
     fn batch(&self, config: &Config) -> usize {
-        geometry::batch(config)
+        let tensor_cores = self.kernels::<f32>().is_ok_and(|kernels| kernels.tensor_cores);
+        if estimate::has_pitch(config, tensor_cores) { geometry::batch(config) } else { 1 }
     }
 
     fn memory_needs(&self, sizes: &MemorySizes) -> f64 {

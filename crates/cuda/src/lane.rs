@@ -121,6 +121,9 @@ pub struct Lane {
     pub stream: Arc<CudaStream>,
     blas: CudaBlas,
     pool: Pool,
+    /// Whether the GPU reads memory of the host by the page tables of the host. A copy may then go on after its call has returned, while
+    /// other drivers have copied memory that is not page-locked by then.
+    reads_host: bool,
     /// The cells that every launch and copy is for, and the bytes from one's memory to the next one's.
     cells: Cell<usize>,
     stride: Cell<usize>,
@@ -129,7 +132,10 @@ pub struct Lane {
 impl Lane {
     pub fn new(stream: Arc<CudaStream>) -> Done<Lane> {
         let blas = CudaBlas::new(stream.clone()).map_err(failed)?;
-        Ok(Lane { stream, blas, pool: Pool::default(), cells: Cell::new(1), stride: Cell::new(0) })
+        let kind = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES;
+        let reads_host = stream.context().attribute(kind).map_err(failed)? != 0;
+        let (pool, cells, stride) = (Pool::default(), Cell::new(1), Cell::new(0));
+        Ok(Lane { stream, blas, pool, reads_host, cells, stride })
     }
 
     /// Returns unused memory to the driver.
@@ -173,12 +179,15 @@ impl Lane {
         assert_eq!(size * self.cells(), data.len(), "entries of each cell");
         let buffer = self.alloc(size)?;
         if size > 0 && self.cells() == 1 {
-            // SAFETY: the buffer has the size of the data. The driver copies memory that is not page-locked before it returns.
+            // SAFETY: the buffer has the size of the data, which lives until the copy is done (`reads_host`).
             unsafe { result::memcpy_htod_async(buffer.start(), data, self.stream.cu_stream()) }
                 .map_err(failed)?;
         } else if size > 0 {
             let from = End::Host(data.as_ptr().cast_mut().cast());
             self.copy_rows(from, End::Device(buffer.start()), size * size_of::<X>())?;
+        }
+        if self.reads_host {
+            self.wait()?;
         }
         Ok(buffer)
     }

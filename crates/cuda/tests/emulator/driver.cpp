@@ -47,6 +47,8 @@ struct Function {
 
 // Shared memory of a block: what every kernel may use, and what it may ask for.
 static const int DEFAULT_SHARED = 48 << 10, MAX_SHARED = 232448;
+// The largest distance between rows of a copy, in bytes.
+static const size_t MAX_PITCH = 0x7fffffff;
 static const int INVALID_VALUE = 1, OUT_OF_MEMORY = 2;
 
 template <class X> static int multiply(bool a_transposed, bool b_transposed, int m, int n, int k, const X* a, int lda, const X* b,
@@ -68,9 +70,10 @@ int cuDriverGetVersion(int* version) { return *version = 13000, 0; }
 int cuDeviceGetCount(int* count) { return *count = 1, 0; }
 int cuDeviceGet(int* device, int) { return *device = 0, 0; }
 int cuDeviceGetName(char* name, int, int) { return strcpy(name, "emulator"), 0; }
-// Compute capability 9.0, shared memory of a block; everything else is 1.
+// Compute capability 9.0, or another one from the environment; shared memory of a block; everything else is 1.
 int cuDeviceGetAttribute(int* value, int kind, int) {
-    return *value = kind == 75 ? 9 : kind == 76 ? 0 : kind == 97 ? MAX_SHARED : 1, 0;
+    const char* major = getenv("EMULATOR_CAPABILITY");
+    return *value = kind == 75 ? major ? atoi(major) : 9 : kind == 76 ? 0 : kind == 97 ? MAX_SHARED : 1, 0;
 }
 int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &memory, 0; }
 int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
@@ -118,6 +121,7 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void*) {
     return memset((void*)to, value, size), 0;
 }
 int cuMemsetD2D8Async(uint64_t to, size_t pitch, unsigned char value, size_t width, size_t height, void*) {
+    if (pitch > MAX_PITCH) return INVALID_VALUE;
     Shared lock(device_lock);
     for (size_t row = 0; row < height; row++) memset((void*)(to + row * pitch), value, width);
     return 0;
@@ -128,6 +132,7 @@ struct Copy {
     size_t width, height;
 };
 int cuMemcpy2DAsync_v2(const Copy* copy, void*) {
+    if (copy->from_pitch > MAX_PITCH || copy->to_pitch > MAX_PITCH) return INVALID_VALUE;
     Shared lock(device_lock);
     const int HOST = 1;
     const char* from = copy->from_kind == HOST ? (const char*)copy->from_host : (const char*)copy->from_device;
