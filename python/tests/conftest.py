@@ -2,11 +2,15 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# A shell starts background jobs with SIGINT ignored, and programs that they start inherit this. Tests send the signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
