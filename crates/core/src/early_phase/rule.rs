@@ -7,7 +7,7 @@
 use crate::backend::{Backend, Real, Result, View};
 use crate::config::EarlyRule;
 use crate::model::{Model, centred};
-use crate::numeric::{Cholesky, dot, ridge};
+use crate::numeric::{Cholesky, RIDGE, dot, ridge};
 
 /// What a rule treats as zero, relative to the root mean square of the singular values (Muon in 64 bits) or to the trace (Newton).
 const FLOOR: f64 = 1e-6;
@@ -94,8 +94,8 @@ pub fn polar(
 }
 
 /// `C^-1 G H^-1`: the Newton step at a uniform softmax, where the Hessian is the Kronecker product of the covariance `C` of the output
-/// embeddings and of the second moment `H` of the features. [`FLOOR`] times its trace is added to each eigenvalue of
-/// both.
+/// embeddings and of the second moment `H` of the features. [`FLOOR`] times its trace is added to each eigenvalue of both. Directions
+/// in which there are no output embeddings or no features have no gradient but rounding errors, and get no step.
 fn newton(
     gradient: &[f64],
     dim: usize,
@@ -108,12 +108,21 @@ fn newton(
     Ok(transposed(&solve_rows(&transposed(&right, inputs), dim, outputs, backend)?, dim))
 }
 
-/// `X A^-1` for the rows of `X` and a symmetric `A`, which gets the ridge.
-fn solve_rows(rows: &[f64], size: usize, mut matrix: Vec<f64>, backend: &Backend) -> Result<Vec<f64>> {
-    ridge(&mut matrix, size, FLOOR * size as f64);
-    let root = Cholesky::nearly_definite(matrix, size, backend)?;
-    let mut rows = rows.to_vec();
-    backend.for_chunks(&mut rows, size, |_, row| root.solve(row))?;
+/// `X A^-1` for the rows of `X` and a symmetric `A`, which gets the ridge [`FLOOR`]. Before that, the factor `A (A + RIDGE)^-1` removes
+/// the components of rows in the null space of `A`, which the inverse of the ridge would enlarge.
+fn solve_rows(rows: &[f64], size: usize, matrix: Vec<f64>, backend: &Backend) -> Result<Vec<f64>> {
+    let solve = |rows: &mut [f64], share: f64| -> Result<()> {
+        let mut matrix = matrix.clone();
+        ridge(&mut matrix, size, share);
+        let root = Cholesky::nearly_definite(matrix, size, backend)?;
+        backend.for_chunks(rows, size, |_, row| root.solve(row))
+    };
+    let mut inside = rows.to_vec();
+    solve(&mut inside, RIDGE)?;
+    let mut rows = vec![0.0; inside.len()];
+    let [inside, factor] = [&inside, &matrix].map(|entries| View::new(entries, entries.len() / size, size));
+    backend.product(&mut rows, inside, factor)?;
+    solve(&mut rows, FLOOR * size as f64)?;
     Ok(rows)
 }
 
