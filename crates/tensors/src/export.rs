@@ -161,13 +161,17 @@ fn write_all(
     // Opened here, since tempfile would make it readable by its owner alone and name it in errors.
     let create = |temporary: &Path| std::fs::File::create_new(temporary);
     let file = tempfile::Builder::new().prefix(&prefix).make_in(folder, create).map_err(failed)?;
+    let permissions = file.as_file().metadata().map_err(failed)?.permissions();
     safetensors::serialize_to_file(entries.iter().map(|entry| (&entry.name, entry)), metadata, file.path())
         .map_err(|error| match error {
         safetensors::SafeTensorError::IoError(source) => failed(source),
         other => TensorError::Format(other.to_string()),
     })?;
+    // The library has replaced the temporary file by another one, which its owner alone may read.
+    let written = std::fs::OpenOptions::new().write(true).open(file.path()).map_err(failed)?;
+    written.set_permissions(permissions).map_err(failed)?;
     // On disk before it replaces the old file, so that a power cut leaves one of the two.
-    file.as_file().sync_all().map_err(failed)?;
+    written.sync_all().map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
     #[cfg(unix)]
     std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;

@@ -353,6 +353,18 @@ mod tests {
     use crate::{Entry, write_with};
     use safetensors::tensor::TensorView;
 
+    #[test]
+    #[cfg(unix)]
+    fn written_file_has_the_permissions_of_a_new_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["a.safetensors", "other"].map(|name| folder.path().join(name));
+        write_with(&path, &[Entry::f32("a", &[1], vec![0.5])], HashMap::new()).unwrap();
+        std::fs::write(&other, b"").unwrap();
+        let permissions = |path: &Path| std::fs::metadata(path).unwrap().permissions();
+        assert_eq!(permissions(&path), permissions(&other));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary file stays");
+    }
+
     /// Every bit of a file with a checksum matters, or the file is read as it was written.
     #[test]
     fn no_flipped_bit_is_silent() {
