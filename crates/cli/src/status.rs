@@ -166,6 +166,10 @@ fn of_sweep(arguments: &StatusArguments) -> anyhow::Result<Report> {
     };
 
     let mut notes: Vec<String> = survey.damaged.iter().map(|error| format!("{error}; not counted")).collect();
+    if survey.uncounted > 0 {
+        let results = plural(survey.uncounted, "result", "results");
+        notes.push(format!("{results} in shards from another device or CPU, not counted"));
+    }
     notes.extend(survey.foreign.iter().map(|(path, line)| {
         format!("{}, line {line}: not a cell of the present sweep; not counted", path.display())
     }));

@@ -51,6 +51,8 @@ pub struct Survey {
     pub astray_in: Option<PathBuf>,
     /// The errors of shards that cannot be read.
     pub damaged: Vec<ShardError>,
+    /// Number of results in shards whose arithmetic is not counted.
+    pub uncounted: usize,
     /// Shards with cells of another sweep, or of an earlier version of this one, each with its first such line.
     pub foreign: Vec<(PathBuf, usize)>,
 }
@@ -137,14 +139,15 @@ impl Survey {
             let own = own.get(&path);
             let mut foreign = None;
             for (line, Entry { key, numerics, result, .. }) in (1..).zip(&entries) {
-                let place = counted(numerics).then(|| {
-                    let places = || places(cells, numerics);
-                    keys.entry(numerics.clone()).or_insert_with(places).get(key)
-                });
-                let Some(&cell) = place.flatten() else {
+                let places = keys.entry(numerics.clone()).or_insert_with(|| places(cells, numerics));
+                let Some(&cell) = places.get(key) else {
                     foreign = foreign.or(Some(line));
                     continue;
                 };
+                if !counted(numerics) {
+                    survey.uncounted += 1;
+                    continue;
+                }
                 if !learn(cell, result, &mut found[cell]) {
                     continue;
                 }
