@@ -85,8 +85,9 @@ impl RunArguments {
                 ("threads", Value::Count(count)) => merged.threads = merged.threads.or(Some(Count(count))),
                 ("device", value) => {
                     let choice = value.to_string().parse();
-                    let choice = choice
-                        .map_err(|allowed| anyhow!("{}: device = {value}: {allowed}", path.display()))?;
+                    let choice = choice.map_err(|allowed| {
+                        anyhow!("{}: device = {}: {allowed}", path.display(), shown(&value))
+                    })?;
                     merged.device.device = merged.device.device.or(Some(choice));
                 }
                 ("export", Value::Text(file)) => {
@@ -98,12 +99,7 @@ impl RunArguments {
                         "threads" => memory::ALLOWED_THREADS.into(),
                         _ => Kind::Text.allowed(),
                     };
-                    // Texts are shown in quotation marks, so that "2" is not taken for the number 2.
-                    let value = match value {
-                        Value::Text(text) => format!("{text:?}"),
-                        value => value.to_string(),
-                    };
-                    bail!("{}: {name} = {value}: {allowed}", path.display())
+                    bail!("{}: {name} = {}: {allowed}", path.display(), shown(&value))
                 }
             }
         }
@@ -128,6 +124,14 @@ impl RunArguments {
     /// Threads to use.
     pub fn threads(&self) -> anyhow::Result<usize> {
         threads(self.threads)
+    }
+}
+
+/// A value of a settings file in a message. Texts have quotation marks, so that "2" is not taken for the number 2.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Text(text) => format!("{text:?}"),
+        value => value.to_string(),
     }
 }
 

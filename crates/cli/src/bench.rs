@@ -10,7 +10,9 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use superpose_core::config::{Config, ConfigError, Group, Regime, Settings, Training, check_ranges, counts};
+use superpose_core::config::{
+    Config, ConfigError, Group, MAX_COUNT, Regime, Settings, Training, check_ranges, counts,
+};
 use superpose_core::settings;
 use superpose_lab::bench::{Place, product_seconds, step_seconds, training_cost};
 use superpose_lab::memory::{self, readable};
@@ -28,13 +30,13 @@ settings! {
     /// The sizes to measure at, how often, and with how many threads.
     pub struct BenchOptions in "" {
         /// Number of facts V.
-        vocab: usize as "V" = 1024;
+        vocab: usize as "V" = 1024, counts(2, MAX_COUNT);
         /// Embedding dimension d.
-        dim: usize as "D" = 128;
+        dim: usize as "D" = 128, counts(1, MAX_COUNT);
         /// Sequence length L.
-        length: usize as "L" = 64;
+        length: usize as "L" = 64, counts(1, MAX_COUNT);
         /// Training samples N.
-        samples: usize as "N" = 65_536;
+        samples: usize as "N" = 65_536, counts(1, MAX_COUNT);
         /// Number of threads.
         threads: usize as "COUNT" = 2, counts(1, 1024);
         /// Number of measurements; the shortest is reported.

@@ -101,6 +101,14 @@ impl SlurmArguments {
     }
 }
 
+/// Whether the arguments for sbatch request a GPU.
+fn requests_gpu(extra: &[String]) -> bool {
+    extra.iter().any(|flag| {
+        let requests = ["gpu:", "gres=gpu", "gres/gpu"].iter().any(|word| flag.contains(word));
+        requests || flag == "gpu" || flag.starts_with("-G") || flag.starts_with("--gpus")
+    })
+}
+
 /// Whether tasks on GPUs, or on CPUs like this one, write results of this arithmetic.
 pub fn is_written_by_tasks(gpu: bool, numerics: &Numerics) -> bool {
     if gpu { numerics.is_gpu() } else { *numerics == Numerics::this_cpu() }
@@ -309,7 +317,7 @@ impl Plan {
             ("array", Some(array.as_str())),
             ("output", Some(task.log)),
             ("cpus-per-task", Some(cpus.as_str())),
-            ("gres", self.now.gpu.then_some("gpu:1")),
+            ("gres", (self.now.gpu && !requests_gpu(&arguments.extra)).then_some("gpu:1")),
             ("partition", arguments.partition.as_deref()),
             ("time", arguments.time.as_deref()),
         ];

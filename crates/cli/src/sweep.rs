@@ -294,7 +294,7 @@ impl Job {
         let left = errors().filter(|error| !error.is_final()).count();
         if left > 0 {
             bail!(
-                "{} not run, because memory is too small or the device failed; where both suffice, continue with {}",
+                "{} not run, for the reasons above; where these do not apply, continue with {}",
                 cell_count(left),
                 self.again
             );

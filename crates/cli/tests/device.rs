@@ -74,7 +74,7 @@ fn what_no_device_can_do_is_refused_by_name() {
 fn settings_file_refuses_keys_of_the_command_by_name() {
     let folder = tempfile::tempdir().unwrap();
     for (line, shown) in [
-        ("device = \"gpu\"", "device = gpu: must be cpu, cuda, cuda:N or auto"),
+        ("device = \"gpu\"", "device = \"gpu\": must be cpu, cuda, cuda:N or auto"),
         ("device = 5", "device = 5: must be cpu, cuda, cuda:N or auto"),
         ("json = 5", "json = 5: must be true or false"),
         ("threads = \"2\"", "threads = \"2\": must be a whole number from 1 to 1024"),

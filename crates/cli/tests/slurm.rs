@@ -441,6 +441,8 @@ fn slurm_resubmission_runs_only_missing_tasks() {
     );
     let out = here.works("submit slurm a.toml --tasks 3 --device cuda --dry-run");
     assert!(out.contains("#SBATCH --gres=gpu:1\n") && out.contains(" --device cuda\n"), "{out}");
+    let out = here.works("submit slurm a.toml --tasks 3 --device cuda --dry-run -- --gpus-per-task=h200:1");
+    assert!(!out.contains("gres") && out.contains("#SBATCH --gpus-per-task=h200:1\n"), "{out}");
     here.refused("submit slurm a.toml --tasks 3 --device auto", &["device = auto", "must be cpu or cuda"]);
     assert!(here.works("submit slurm a.toml --tasks 3").contains("Job 1: 3 tasks of 3, 1-3;"));
     here.write("squeue", "1|1|RUNNING\n1|2|PENDING\n1|3|PENDING\n");

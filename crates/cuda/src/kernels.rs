@@ -181,9 +181,10 @@ fn unsealed(mut file: Vec<u8>) -> Option<Vec<u8>> {
 }
 
 fn folder() -> Option<PathBuf> {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    cache.or_else(home).map(|folder| folder.join("superpose").join("kernels"))
+    // By the XDG specification empty and relative paths are ignored.
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || absolute("HOME").map(|home| home.join(".cache"));
+    absolute("XDG_CACHE_HOME").or_else(home).map(|folder| folder.join("superpose").join("kernels"))
 }
 
 #[cfg(test)]

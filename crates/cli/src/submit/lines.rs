@@ -11,9 +11,9 @@ use anyhow::{Context, anyhow, bail};
 use superpose_lab::sweep::fingerprint;
 use superpose_study::{Part, Scale};
 
-use super::{MAX_TASKS, Plan, SlurmArguments, Task, program};
+use super::{MAX_TASKS, Plan, SlurmArguments, Task, program, requests_gpu};
 use crate::arguments::read_text;
-use crate::shared::{message, shell};
+use crate::shared::{message, plural, shell};
 use crate::slurm::Submitted;
 use crate::slurm::script::absolute;
 use crate::sweep::store_of;
@@ -32,11 +32,7 @@ pub fn submit_file(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()
         let line = words.join(" ").replace('=', " ");
         line.contains("--device cuda") || line.contains("--device auto")
     };
-    let requests_gpu = |flag: &String| {
-        let requests = ["gpu:", "gres=gpu", "gres/gpu"].iter().any(|word| flag.contains(word));
-        requests || flag == "gpu" || flag.starts_with("-G") || flag.starts_with("--gpus")
-    };
-    if lines.iter().any(may_use_gpu) && !arguments.extra.iter().any(requests_gpu) {
+    if lines.iter().any(may_use_gpu) && !requests_gpu(&arguments.extra) {
         message(
             "hint: some lines have --device cuda or auto, but the tasks request no GPU; add -- --gres=gpu:1",
         );
@@ -178,7 +174,7 @@ fn submit(
     body += &format!("esac\nout={}/\"$SLURM_ARRAY_TASK_ID\".out\n", shell(folder));
     body += &TASK.replace("superpose", &shell(&program()?));
     let log = format!("{}/%a.log", folder.display());
-    let title = format!("{}: {tasks} command lines", file.display());
+    let title = format!("{}: {}", file.display(), plural(tasks, "command line", "command lines"));
     let status = format!("superpose status {}", shell(folder));
     plan.send(arguments, &Task { title: &title, log: &log, body: &body, place, status: &status }, &missing)
 }

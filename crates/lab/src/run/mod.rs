@@ -68,7 +68,7 @@ pub enum RunError {
     )]
     CheckpointInput { name: String },
     #[error(
-        "the checkpoint was made with numerics {saved}, and this machine has {now}: the run would continue differently"
+        "the checkpoint was made with numerics {saved}, and this run computes with {now}, which would continue differently: use a device with {saved}"
     )]
     CheckpointNumerics { now: Numerics, saved: Numerics },
     #[error(
