@@ -64,7 +64,7 @@ fn checkpoint_of_other_numerics_is_refused() {
     checkpoint.check_origin(&origin).unwrap();
     origin.numerics = Numerics::try_from("cuda-sm90".to_string()).unwrap();
     let error = checkpoint.check_origin(&origin).unwrap_err().to_string();
-    assert!(error.contains("this machine has cuda-sm90"), "{error}");
+    assert!(error.contains("this run computes with cuda-sm90"), "{error}");
 }
 
 #[test]

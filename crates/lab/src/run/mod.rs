@@ -68,7 +68,7 @@ pub enum RunError {
     )]
     CheckpointInput { name: String },
     #[error(
-        "the checkpoint was made with numerics {saved}, and this run computes with {now}, which would continue differently: use a device with {saved}"
+        "the checkpoint was made with numerics {saved}, and this run computes with {now}, with which it would continue differently: use the device that made it"
     )]
     CheckpointNumerics { now: Numerics, saved: Numerics },
     #[error(
