@@ -89,7 +89,7 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
         }
     };
 
-    // The memory steps and that of placed attention: some 40 products of a matrix with its Gram matrix, or two factorisations and
+    // The memory steps and that of placed attention: some 40 products of a matrix with its Gram matrix, or four factorisations and
     // the second moment of the features, all in 64 bits.
     let (small, wide, steps) = (d.min(p), 2.0 * FMA, rounds + 2.0);
     let rule = match config.early_rule {
@@ -97,7 +97,8 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
         EarlyRule::Sign => steps * d * p,
         EarlyRule::Muon => steps * 40.0 * small * d * p * wide,
         EarlyRule::Newton => {
-            let solve = (d + p) * (d * d + p * p) * SOLVE;
+            // Each of the two factors is inverted twice: to remove rounding errors, and with the ridge.
+            let solve = 2.0 * (d + p) * (d * d + p * p) * SOLVE;
             let moment = n * (read + picked + forward + p * p * fma);
             steps * (solve + labels * d * d * wide) + (rounds + 1.0) * moment
         }
