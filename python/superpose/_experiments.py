@@ -480,6 +480,8 @@ def sweep(
 ) -> SweepResult:
     """Runs the sweep that a TOML file or the arguments describe: ``superpose sweep``. The table has a row per cell.
 
+    The ``status`` of a cell is ``done``, ``failed``, or ``not run`` if memory is too small or the device cannot run it.
+
     A store keeps every cell; after Ctrl-C the same call runs the missing ones.
 
     Args:
