@@ -113,7 +113,7 @@ pub fn status(arguments: &StatusArguments) -> anyhow::Result<()> {
     if !arguments.json {
         report.notes.iter().for_each(|note| message(format_args!("note: {note}")));
         if report.has_stopped() {
-            message(format_args!("hint: {} continues", again(arguments, &report)));
+            message(format_args!("hint: continue with {}", again(arguments, &report)));
         }
     }
     Ok(())
@@ -137,7 +137,7 @@ fn again(arguments: &StatusArguments, report: &Report) -> String {
                 0 => sweep,
                 _ => {
                     let folder = shell(&places.folder(&path));
-                    format!("superpose merge {folder} --store {store}, then {sweep},")
+                    format!("superpose merge {folder} --store {store}, then {sweep}")
                 }
             }
         }

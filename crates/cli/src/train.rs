@@ -115,7 +115,7 @@ fn configuration(run: &RunArguments, saved: Option<&Checkpoint>) -> anyhow::Resu
 fn interrupted(step: &str, steps: &str, checkpoint: Option<&Path>, device: &str) -> String {
     match checkpoint {
         Some(path) => format!(
-            "interrupted after {step} of {steps} steps; everything is saved\nhint: superpose train --checkpoint {}{device} continues",
+            "interrupted after {step} of {steps} steps; everything is saved\nhint: continue with superpose train --checkpoint {}{device}",
             shell(path)
         ),
         None => format!(
@@ -147,7 +147,9 @@ mod tests {
     fn hint_to_continue_names_the_device() {
         let text = interrupted("3", "10", Some("a b.safetensors".as_ref()), " --device cuda:1");
         assert!(
-            text.ends_with("superpose train --checkpoint 'a b.safetensors' --device cuda:1 continues"),
+            text.ends_with(
+                "hint: continue with superpose train --checkpoint 'a b.safetensors' --device cuda:1"
+            ),
             "{text}"
         );
         assert!(!interrupted("3", "10", None, " --device cuda:1").contains("cuda"));

@@ -141,7 +141,10 @@ fn status_counts_the_results_of_gpus() {
     drop(store);
     let (out, error) = works_in(folder.path(), "status a.toml");
     assert!(out.contains("4 cells: 3 done, 0 failed, 1 left"), "{out}");
-    assert!(error.contains("superpose sweep a.toml --store a.sqlite --device cuda continues"), "{error}");
+    assert!(
+        error.contains("continue with superpose sweep a.toml --store a.sqlite --device cuda\n"),
+        "{error}"
+    );
     works_in(folder.path(), "sweep a.toml");
     let (out, error) = works_in(folder.path(), "status a.toml");
     assert!(out.contains("4 cells: 4 done") && error.is_empty(), "{out}{error}");

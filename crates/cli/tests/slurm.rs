@@ -458,7 +458,7 @@ fn slurm_resubmission_runs_only_missing_tasks() {
         out.contains("3 tasks: 1 complete, 1 running, 0 waiting, 1 stopped (job 1)\n  TIMEOUT: 3\n"),
         "{out}"
     );
-    assert!(out.contains("submit slurm a.toml --tasks 3 continues"), "{out}");
+    assert!(out.contains("hint: continue with superpose submit slurm a.toml --tasks 3\n"), "{out}");
     assert!(here.works("submit slurm a.toml --tasks 3").contains("Job 2: 1 task of 3, 3;"));
     std::fs::remove_file(here.at("squeue")).unwrap();
 

@@ -89,7 +89,10 @@ fn interrupted_run_is_saved_and_can_continue() {
     let output = child.wait_with_output().unwrap();
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{message}");
-    assert!(message.contains("hint: superpose train --checkpoint run.safetensors continues"), "{message}");
+    assert!(
+        message.contains("hint: continue with superpose train --checkpoint run.safetensors\n"),
+        "{message}"
+    );
     let (rest, whole) = (
         works(folder.path(), "--checkpoint run.safetensors --json"),
         works(folder.path(), &format!("{RUN} --json")),
