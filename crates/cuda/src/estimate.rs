@@ -17,8 +17,8 @@ pub fn bytes(config: &Config, stored: bool, tensor_cores: bool) -> f64 {
     64e6 + total + spare
 }
 
-/// Whether cells like this one may run as a batch: copies go from one cell's memory to the next one's by a pitch of 31 bits.
-pub fn has_pitch(config: &Config, tensor_cores: bool) -> bool {
+/// Whether cells like this one may run as a batch. Copies step from one cell's memory to the next by a pitch, which has at most 31 bits.
+pub fn fits_pitch(config: &Config, tensor_cores: bool) -> bool {
     entries_bytes(config, false, tensor_cores) < f64::from(i32::MAX) - f64::from(1 << 20)
 }
 
@@ -125,8 +125,8 @@ mod tests {
             ..Settings::default()
         };
         let [small, large] = [512, 8192].map(|labels| settings(labels).check().unwrap());
-        assert!(batch(&small) > 1 && has_pitch(&small, true), "{}", entries_bytes(&small, false, true));
-        assert!(batch(&large) > 1 && !has_pitch(&large, true), "{}", entries_bytes(&large, false, true));
+        assert!(batch(&small) > 1 && fits_pitch(&small, true), "{}", entries_bytes(&small, false, true));
+        assert!(batch(&large) > 1 && !fits_pitch(&large, true), "{}", entries_bytes(&large, false, true));
     }
 
     #[test]

@@ -329,7 +329,7 @@ impl Device for Gpu {
 
     fn batch(&self, config: &Config) -> usize {
         let tensor_cores = self.kernels::<f32>().is_ok_and(|kernels| kernels.tensor_cores);
-        if estimate::has_pitch(config, tensor_cores) { geometry::batch(config) } else { 1 }
+        if estimate::fits_pitch(config, tensor_cores) { geometry::batch(config) } else { 1 }
     }
 
     fn memory_needs(&self, sizes: &MemorySizes) -> f64 {

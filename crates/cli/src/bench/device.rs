@@ -76,9 +76,9 @@ pub fn bench(arguments: &BenchArguments, device: &Arc<dyn Device>) -> anyhow::Re
             continue;
         }
         for eta in [1.0, 1000.0] {
-            let cost = training_cost(&config(size, Regime::Exact, eta)?, &backend, repeat)?;
-            add(format!("superpose, exact, eta {eta}, {sizes}"), cost.seconds, Some(cost.bytes));
             let cell = config(size, Regime::Exact, eta)?;
+            let cost = training_cost(&cell, &backend, repeat)?;
+            add(format!("superpose, exact, eta {eta}, {sizes}"), cost.seconds, Some(cost.bytes));
             if let count @ 2.. = group_size(&cell, &**device, device.available()?) {
                 let name = format!("superpose, exact, eta {eta}, {sizes}, one of {count} together");
                 match batch_cost(&seeds(size, Regime::Exact, eta, count)?, &backend, repeat) {
