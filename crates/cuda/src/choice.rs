@@ -64,7 +64,9 @@ impl fmt::Display for Choice {
 impl FromStr for Choice {
     type Err = String;
     fn from_str(text: &str) -> Result<Choice, String> {
-        match (text, text.strip_prefix("cuda:").and_then(|number| number.parse().ok())) {
+        // Digits alone, because `parse` also takes a plus sign.
+        let digits = text.strip_prefix("cuda:").filter(|number| number.bytes().all(|x| x.is_ascii_digit()));
+        match (text, digits.and_then(|number| number.parse().ok())) {
             ("cpu", _) => Ok(Choice::Cpu),
             ("auto", _) => Ok(Choice::Auto),
             ("cuda", _) => Ok(Choice::Cuda(0)),
@@ -84,7 +86,7 @@ mod tests {
             assert_eq!(choice.to_string().parse(), Ok(choice));
         }
         assert_eq!("cuda".parse(), Ok(Choice::Cuda(0)));
-        for text in ["", "gpu", "cuda:", "cuda:-1", "CUDA", "cuda:x"] {
+        for text in ["", "gpu", "cuda:", "cuda:-1", "cuda:+1", "CUDA", "cuda:x"] {
             assert!(text.parse::<Choice>().is_err(), "{text}");
         }
     }
