@@ -50,6 +50,11 @@ impl Beyond {
         let mean = one.mean / three.mean;
         Some(Interval { mean, low: mean * libm::exp(-spread), high: mean * libm::exp(spread) })
     }
+
+    /// Returns the predicted gain; `None` if a threshold has no prediction.
+    pub fn predicted_gain(&self) -> Option<f64> {
+        Some(self.one_step.predicted? / self.three_step.predicted?)
+    }
 }
 
 /// Results of the part on attention.

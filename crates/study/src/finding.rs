@@ -62,6 +62,11 @@ impl Verdict {
             _ => Verdict::Differs,
         }
     }
+
+    /// Returns the verdict on predictions by how many of them their 95% intervals contain. As intervals are wrong by chance, 85% suffice.
+    pub fn of_coverage(inside: usize, all: usize) -> Verdict {
+        if 20 * inside >= 17 * all { Verdict::Agrees } else { Verdict::Differs }
+    }
 }
 
 impl Finding {
@@ -102,5 +107,6 @@ mod tests {
         let intervals = [(0.9, 1.1), (1.05, 1.2), (0.84, 0.95), (1.1, 3.0), (1.2, 1.3), (0.5, 0.8)];
         let at = |(low, high)| Verdict::of(&Interval { mean: 0.5 * (low + high), low, high });
         assert_eq!(intervals.map(at), [Agrees, Close, Close, Differs, Differs, Differs]);
+        assert_eq!([17, 16].map(|inside| Verdict::of_coverage(inside, 20)), [Agrees, Differs]);
     }
 }

@@ -2,7 +2,7 @@
 
 use superpose_figure::{Axis, Chart, Figure};
 use superpose_lab::interval::Interval;
-use superpose_study::{Attention, Verdict};
+use superpose_study::{Attention, Beyond, Verdict};
 
 use super::findings::thresholds_claim;
 use super::{Claim, Picture, Section, distinct, spot};
@@ -18,35 +18,33 @@ pub fn section(attention: &Attention) -> Section {
     let rates = format!(
         "The predicted lock rate lies inside the 95% interval at {inside} of {all} points ({seeds} seeds each). The root mean square difference is {rms}, of which the scatter of seeds explains about {explained}."
     );
-    let gains: Vec<(usize, Interval)> =
-        attention.beyond.iter().filter_map(|beyond| Some((beyond.one_step.length, beyond.gain()?))).collect();
-    let by_gain = |a: &&(usize, Interval), b: &&(usize, Interval)| a.1.mean.total_cmp(&b.1.mean);
+    let gains: Vec<(&Beyond, Interval)> =
+        attention.beyond.iter().filter_map(|beyond| Some((beyond, beyond.gain()?))).collect();
+    let by_gain = |a: &&(&Beyond, Interval), b: &&(&Beyond, Interval)| a.1.mean.total_cmp(&b.1.mean);
     let headline = match (gains.iter().min_by(by_gain), gains.iter().max_by(by_gain)) {
-        (Some((_, least)), Some((length, most))) => format!(
-            "Learning where to look saves samples: one step needs {} to {} times as many as three, most at L = {length}.",
-            significant(least.mean),
-            significant(most.mean)
+        (Some((_, smallest)), Some((beyond, largest))) => format!(
+            "Learning where to look saves samples: one step needs {} to {} times as many as three, most at L = {}.",
+            significant(smallest.mean),
+            significant(largest.mean),
+            beyond.one_step.length
         ),
         _ => "No model has a critical N of both one step and three.".into(),
     };
-    let each = gains.iter().map(|(length, gain)| format!("{} at L = {length}", interval(gain)));
+    let each =
+        gains.iter().map(|(beyond, gain)| format!("{} at L = {}", interval(gain), beyond.one_step.length));
     let ratios = format!("One-step over three-step critical N: {}.", each.collect::<Vec<_>>().join(", "));
     let thresholds = || attention.beyond.iter().flat_map(|beyond| [&beyond.one_step, &beyond.three_step]);
-    let verdict = if 20 * inside >= 17 * all { "agrees" } else { "differs" };
-    let lock = Claim {
-        claim: format!("Lock rate at {all} points"),
-        measured: format!("prediction inside {inside} of {all} intervals"),
-        predicted: format!("about {:.0}", 0.95 * all as f64),
-        verdict: verdict.into(),
-        agreement: verdict,
-    };
-    let mut claims = vec![lock];
-    claims.extend(gains.iter().zip(&attention.beyond).map(|((length, gain), beyond)| {
-        let predicted =
-            beyond.one_step.predicted.zip(beyond.three_step.predicted).map(|(one, three)| one / three);
+    let mut claims = vec![Claim::new(
+        format!("Lock rate at {all} points"),
+        format!("prediction inside {inside} of {all} intervals"),
+        format!("about {:.0}", 0.95 * all as f64),
+        &[Verdict::of_coverage(inside, all)],
+    )];
+    claims.extend(gains.iter().map(|(beyond, gain)| {
+        let predicted = beyond.predicted_gain();
         let verdict = predicted
             .map(|p| Verdict::of(&Interval { mean: gain.mean / p, low: gain.low / p, high: gain.high / p }));
-        let name = format!("One step over three steps, L = {length}");
+        let name = format!("One step over three steps, L = {}", beyond.one_step.length);
         let predicted = predicted.map_or("-".into(), significant);
         Claim::new(name, interval(gain), predicted, verdict.as_slice())
     }));
@@ -112,10 +110,59 @@ fn gains_table(attention: &Attention) -> Table {
             ("three steps", |beyond| beyond.three_step.observed().into()),
             ("three steps over predicted", |beyond| beyond.three_step.ratio().into()),
             ("gain", |beyond| beyond.gain().into()),
-            ("predicted gain", |beyond| {
-                let predicted = beyond.one_step.predicted.zip(beyond.three_step.predicted);
-                predicted.map(|(one, three)| one / three).into()
-            }),
+            ("predicted gain", |beyond| beyond.predicted_gain().into()),
         ],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use superpose_core::Measure;
+    use superpose_core::config::{Embedding, Trigger};
+    use superpose_lab::threshold::{Estimate, Threshold, Unreached, Why};
+    use superpose_study::{Finding, LEVEL};
+
+    use super::*;
+
+    fn finding(length: usize, found: bool, predicted: f64) -> Finding {
+        let (low, high) = (95, 105);
+        let estimate = Estimate {
+            estimate: 100,
+            low,
+            high,
+            crossing: 100.0,
+            crossing_low: 95.0,
+            crossing_high: 105.0,
+            slope: 1.0,
+            spread: 1.0,
+        };
+        let unreached = Unreached { why: Why::Below, low, high, best: 0.4, least: 0.1 };
+        Finding {
+            vocab: 64,
+            dim: 32,
+            length,
+            embedding: Embedding::Gaussian,
+            trigger: Trigger::Keys,
+            measure: Measure::Accuracy,
+            level: LEVEL,
+            seed: 0,
+            threshold: if found { Threshold::Found(estimate) } else { Threshold::Unreached(unreached) },
+            predicted: Some(predicted),
+            runs: 4,
+            points: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn gains_keep_their_predictions_where_a_threshold_is_missing() {
+        let beyond = |length, found, predicted| Beyond {
+            one_step: finding(length, found, predicted),
+            three_step: finding(length, true, 100.0),
+        };
+        let beyond = vec![beyond(8, false, 900.0), beyond(32, true, 100.0)];
+        let section = section(&Attention { curves: Vec::new(), seeds: 4, beyond });
+        let claim = &section.claims[1];
+        assert_eq!(claim.claim, "One step over three steps, L = 32");
+        assert_eq!((&*claim.predicted, claim.agreement), ("1.00", "agrees"));
+    }
 }

@@ -3,7 +3,7 @@
 use superpose_core::config::{Field, Kind};
 use superpose_figure::{Axis, Chart, Figure, Series};
 use superpose_lab::interval::Interval;
-use superpose_study::{AnswerPoint, Questions, ReaderQuestion as Question};
+use superpose_study::{AnswerPoint, Questions, ReaderQuestion as Question, Verdict};
 
 use super::{Claim, Picture, Section, spot};
 use crate::numbers::{count, significant};
@@ -188,14 +188,12 @@ fn predictions(study: &Questions) -> Claim {
     // Shares that are 0 or 1 to a hundredth are met however wide the interval.
     let meets = |(m, p): &&(Interval, f64)| (m.low - 0.01..=m.high + 0.01).contains(p);
     let (met, all) = (pairs.iter().filter(meets).count(), pairs.len());
-    let agreement = if 20 * met >= 17 * all { "agrees" } else { "differs" };
-    Claim {
-        claim: format!("Closed form at the {all} points that have one"),
-        measured: format!("within 0.01 of {met} of {all} intervals"),
-        predicted: format!("about {:.0}", 0.95 * all as f64),
-        verdict: agreement.into(),
-        agreement,
-    }
+    Claim::new(
+        format!("Closed form at the {all} points that have one"),
+        format!("within 0.01 of {met} of {all} intervals"),
+        format!("about {:.0}", 0.95 * all as f64),
+        &[Verdict::of_coverage(met, all)],
+    )
 }
 
 fn points_table(study: &Questions) -> Table {
