@@ -22,11 +22,11 @@ impl Document {
             html += &match block {
                 Block::Heading(words) => format!("<h4>{}</h4>\n", escape(words)),
                 Block::Line(words) | Block::Note(words) => format!("<p>{}</p>\n", escape(words)),
-                Block::Table(grid) => table(grid, ""),
+                Block::Table(grid) => table(grid),
                 Block::Fields(_, rows) => {
                     let mut grid = Grid::new(&[Left, Right, Left], &[]);
                     grid.rows = rows.iter().map(|row| row.to_vec()).collect();
-                    table(&grid, "")
+                    table(&grid)
                 }
                 Block::Bars(parts) => bars(parts),
                 Block::Figure(figure, _) => figure.svg(Theme::Light),
@@ -42,11 +42,8 @@ fn cell(align: Align, html: &str) -> String {
     format!("<td style=\"text-align:{side}\">{html}</td>")
 }
 
-pub(crate) fn table(grid: &Grid, caption: &str) -> String {
+pub(crate) fn table(grid: &Grid) -> String {
     let mut html = String::from("<table>");
-    if !caption.is_empty() {
-        let _ = write!(html, "<caption>{}</caption>", escape(caption));
-    }
     if !grid.header.is_empty() {
         let names: String = grid.header.iter().map(|name| format!("<th>{}</th>", escape(name))).collect();
         let _ = write!(html, "<thead><tr>{names}</tr></thead>");

@@ -77,7 +77,7 @@ impl Report<'_> {
         }
         let _ = writeln!(text, "<p>{}</p>", html(&section.sentences.join(" ")));
         for shown in &section.tables {
-            let (caption, table) = (html(&shown.caption), table(&shown.grid(), ""));
+            let (caption, table) = (html(&shown.caption), table(&shown.grid()));
             let _ = writeln!(
                 text,
                 "<details><summary>Table: {caption}</summary><div class=\"wide\">{table}</div></details>"
@@ -134,9 +134,23 @@ mod tests {
             assert!(page.contains(part), "{part}");
         }
         assert!(!page.contains("<script") && !page.contains("src=") && !page.contains("href=\"http"));
-        assert!(page.contains("Of 1 row, 1 differs: N &lt; V<sup>2</sup> (section 1)."));
+        assert!(page.contains("<p>Of 1 row, 1 differs: N &lt; V<sup>2</sup> (section 1).</p>"));
         let markdown = report.markdown();
         assert!(markdown.contains("| 1 | N &lt; V<sup>2</sup> | 1 | 2 | differs |"), "{markdown}");
         assert!(report.latex().contains("1 & N < V$^{2}$ & 1 & 2 & differs \\\\\n"), "{}", report.latex());
+    }
+
+    #[test]
+    fn summary_has_no_empty_parts() {
+        let untested = Claim { agreement: "none", ..Claim::default() };
+        let agrees = Claim { agreement: "agrees", ..Claim::default() };
+        for (claims, summary) in [
+            (vec![untested.clone()], "Of 1 row, 1 without a verdict."),
+            (vec![untested, agrees], "Of 2 rows, 1 without a verdict, 1 agrees, none differs."),
+        ] {
+            let sections = [Section { claims, ..section() }];
+            let report = Report { scale: "quick".into(), seed: 3, sections: &sections, facts: Vec::new() };
+            assert_eq!(report.summary(), summary);
+        }
     }
 }

@@ -67,18 +67,19 @@ impl Report<'_> {
     fn summary(&self) -> String {
         let count = |word: &str| self.claims().filter(|(.., claim)| claim.agreement == word).count();
         let counts = ["agrees", "close", "differs"].map(count);
-        let (all, none) = (self.claims().count(), if counts[2] == 0 { ", none differs" } else { "" });
-        let untested = match all - counts.iter().sum::<usize>() {
-            0 => String::new(),
-            count => format!(", {count} without a verdict"),
-        };
+        let (all, tested) = (self.claims().count(), counts.iter().sum::<usize>());
+        let untested = if all > tested { format!("{} without a verdict", all - tested) } else { String::new() };
+        let none = if tested > 0 && counts[2] == 0 { "none differs" } else { "" };
         let which =
             |&(number, _, claim): &(usize, &Section, &Claim)| format!("{} (section {number})", claim.claim);
         let failures: Vec<(usize, &Section, &Claim)> =
             self.claims().filter(|(.., claim)| claim.agreement == "differs").collect();
         let failures: Vec<String> = failures.iter().map(which).collect();
         let list = if failures.is_empty() { String::new() } else { format!(": {}", failures.join("; ")) };
-        format!("Of {}, {}{untested}{none}{list}.", plural(all, "row", "rows"), counted(counts))
+        // The rows that differ are listed behind their number.
+        let mut parts = vec![plural(all, "row", "rows"), untested, counted(counts), none.into()];
+        parts.retain(|part| !part.is_empty());
+        format!("Of {}{list}.", parts.join(", "))
     }
 
     /// The main results as a LaTeX table.
