@@ -3,7 +3,7 @@
 
 use crate::common::{Setting, distance};
 use superpose_core::backend::{Backend, Real};
-use superpose_core::config::{Activation, Settings, Trigger};
+use superpose_core::config::{Activation, Regime, Settings, Trigger};
 use superpose_core::model::{Descent, Model, Response, Want, descent};
 use superpose_core::random::{Stream, Words, normals};
 use superpose_core::task::Samples;
@@ -80,5 +80,34 @@ fn linear_form_is_exact_to_rounding() {
         let error = distance(&short.query, &wide.query);
         assert!(error < 5e-6, "query at {scale}: {error:e}");
         assert!((short.loss - wide.loss).abs() < 2e-6, "loss at {scale}");
+    }
+}
+
+/// Where the softmax is so close to the right labels that `1 - q` is 0 in single precision, the three steps keep their digits.
+#[test]
+fn small_residuals_keep_their_digits() {
+    let confident = Settings {
+        regime: Regime::Exact,
+        trigger: Trigger::Keys,
+        vocab: 4,
+        noise_vocab: Some(64),
+        dim: 64,
+        length: 2,
+        samples: 256,
+        ..Settings::default()
+    };
+    let few = Settings { samples: 2, eta: 100.0, ..confident.clone() };
+    let steep = Settings { eta: 1000.0, ..confident.clone() };
+    for settings in
+        [Settings { eta: 100.0, ..confident }, steep, Settings { width: Some(60), ..few.clone() }, few]
+    {
+        let single = Setting::<f32>::new(settings.clone()).run(&Backend::single());
+        let double = Setting::<f64>::new(settings.clone()).run(&Backend::single());
+        assert!((single.gamma / double.gamma - 1.0).abs() < 1e-5, "{} and {}", single.gamma, double.gamma);
+        for (name, found, expected) in [("w1", &single.w1, &double.w1), ("m2", &single.m2, &double.m2)] {
+            let wide: Vec<f64> = found.iter().map(|&x| f64::from(x)).collect();
+            let error = distance(&wide, expected);
+            assert!(error < 1e-5, "{name}: {error:e} with {settings:?}");
+        }
     }
 }

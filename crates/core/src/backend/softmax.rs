@@ -31,19 +31,24 @@ fn greater<T: Real>(a: T, b: T) -> T {
     if b > a { b } else { a }
 }
 
-/// Replaces the row by `exp(x - max)`; returns the maximum and the sum.
+/// Replaces the row by `exp(x - max)`; returns the maximum.
 ///
 /// Exponentials below [`Real::NEGLIGIBLE`] become 0. They change no sum, since the largest is 1, but in a saturated softmax their
 /// products with other factors are subnormal numbers, which the processor multiplies tens of times slower.
 #[inline(always)]
-fn exponentials<T: Real>(row: &mut [T]) -> (T, T) {
+fn exponentials<T: Real>(row: &mut [T]) -> T {
     let max = fold(row, T::LOWEST, greater);
     let exponential = |x: T| {
         let y = T::exp_nonpositive(x - max);
         if y < T::NEGLIGIBLE { T::ZERO } else { y }
     };
     row.iter_mut().for_each(|x| *x = exponential(*x));
-    (max, fold(row, T::ZERO, |a, b| a + b))
+    max
+}
+
+#[inline(always)]
+fn total<T: Real>(row: &[T]) -> T {
+    fold(row, T::ZERO, |a, b| a + b)
 }
 
 /// Softmax of every row of `columns` entries.
@@ -65,14 +70,15 @@ pub fn softmax_of_largest<T: Real>(row: &mut [T], keep: usize, position: usize) 
 
 simd! {
     fn softmax_row<T: Real>(row: &mut [T]) {
-        let (_, sum) = exponentials(row);
-        let scale = T::ONE / sum;
+        exponentials(row);
+        let scale = T::ONE / total(row);
         row.iter_mut().for_each(|x| *x *= scale);
     }
 }
 
 /// Turns rows of logits into residuals `r = p - q`, `p` one-hot at the label and `q` the softmax; returns the
-/// sum of the cross-entropies.
+/// sum of the cross-entropies. Where the softmax is close to the label, the residual there is the small sum of the other shares. Their
+/// sum keeps the digits that `1 - q` would lose, and so does the loss.
 pub fn residual<T: Real>(logits: &mut [T], columns: usize, labels: &[u32]) -> f64 {
     logits.chunks_exact_mut(columns).zip(labels).map(|(row, &label)| residual_row(row, label as usize)).sum()
 }
@@ -80,11 +86,13 @@ pub fn residual<T: Real>(logits: &mut [T], columns: usize, labels: &[u32]) -> f6
 simd! {
     fn residual_row<T: Real>(row: &mut [T], label: usize) -> f64 {
         let right = row[label];
-        let (max, sum) = exponentials(row);
-        let scale = -(T::ONE / sum);
-        row.iter_mut().for_each(|x| *x *= scale);
-        row[label] += T::ONE;
-        (max - right).to_f64() + libm::log(sum.to_f64())
+        let max = exponentials(row);
+        let own = std::mem::replace(&mut row[label], T::ZERO);
+        let others = total(row);
+        let scale = T::ONE / (own + others);
+        row.iter_mut().for_each(|x| *x *= -scale);
+        row[label] = others * scale;
+        (max - right).to_f64() + libm::log1p((own.to_f64() - 1.0) + others.to_f64())
     }
 }
 
@@ -142,6 +150,25 @@ mod tests {
             }
         }
         assert!((loss - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn small_residuals_keep_their_digits() {
+        // The softmax is 1 to within the rounding errors of 32 bits, and for the last row of 64 bits.
+        for gap in [10.0, 20.0, 60.0] {
+            let logits = [0.0, gap, 1.0, -2.0];
+            let others: f64 = [0.0, 1.0, -2.0].map(|x: f64| (x - gap).exp()).iter().sum();
+            let share = others / (1.0 + others);
+            let mut row = logits.map(|x| x as f32);
+            let loss = residual(&mut row, 4, &[1]);
+            let sum: f64 = row.iter().map(|&x| f64::from(x)).sum();
+            assert!((f64::from(row[1]) / share - 1.0).abs() < 1e-6, "{gap}: {row:?}");
+            assert!(sum.abs() < 1e-6 * share, "{gap}: {row:?}");
+            assert!((loss / others.ln_1p() - 1.0).abs() < 1e-6, "{gap}: {loss}");
+            let mut row = logits;
+            assert!((residual(&mut row, 4, &[1]) / others.ln_1p() - 1.0).abs() < 1e-14, "{gap}");
+            assert!((row[1] / share - 1.0).abs() < 1e-14, "{gap}: {row:?}");
+        }
     }
 
     #[test]

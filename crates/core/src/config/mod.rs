@@ -105,18 +105,22 @@ settings! {
 
 /// The definition of a setting by its name, or an error that lists all names.
 pub fn find<'a>(settings: &'a [Setting], name: &str) -> Result<&'a Setting, ConfigError> {
-    settings.iter().find(|setting| setting.name == name).ok_or_else(|| {
-        /// From here on names are alike: `dimension` and `dim` have 0.78.
-        const ALIKE: f64 = 0.75;
-        let names: Vec<&str> = settings.iter().map(|setting| setting.name).collect();
-        let likeness = |other: &str| match name.split('_').any(|word| word == other) {
-            true => 1.0,
-            false => strsim::jaro(name, other),
-        };
-        let nearest = names.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-        let nearest = nearest.filter(|other| likeness(other) >= ALIKE);
-        ConfigError::Unknown { name: name.into(), nearest, names: names.join(", ") }
-    })
+    let found = settings.iter().find(|setting| setting.name == name);
+    found.ok_or_else(|| unknown(name, settings.iter().map(|setting| setting.name)))
+}
+
+/// The error of a name that is none of `names`, with the nearest of them.
+pub fn unknown(name: &str, names: impl Iterator<Item = &'static str>) -> ConfigError {
+    /// From here on names are alike: `dimension` and `dim` have 0.78.
+    const ALIKE: f64 = 0.75;
+    let names: Vec<&str> = names.collect();
+    let likeness = |other: &str| match name.split('_').any(|word| word == other) {
+        true => 1.0,
+        false => strsim::jaro(name, other),
+    };
+    let nearest = names.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let nearest = nearest.filter(|other| likeness(other) >= ALIKE);
+    ConfigError::Unknown { name: name.into(), nearest, names: names.join(", ") }
 }
 
 impl Settings {

@@ -151,6 +151,7 @@ __device__ __forceinline__ u32 held_column(u32 i, bool wide) {
 }
 
 // Logits to residuals, one-hot label minus softmax, in place, and the cross-entropies, which may be left out. A block takes a row.
+// The residual of the label is the sum of the other shares, which keeps the digits that one minus its share would lose.
 extern "C" __global__ void residual(REAL* logits, u32 columns, const u32* labels, double* losses, u64 stride) {
     cell(stride, logits, labels, losses);
     REAL* row = logits + (u64)blockIdx.x * columns;
@@ -160,13 +161,13 @@ extern "C" __global__ void residual(REAL* logits, u32 columns, const u32* labels
     if (columns > HELD * blockDim.x) {
         for (u32 c = threadIdx.x; c < columns; c += blockDim.x) most = row[c] > most ? row[c] : most;
         REAL top = block_max(most);
-        double sum = 0.0;
-        for (u32 c = threadIdx.x; c < columns; c += blockDim.x) sum += (double)exp(row[c] - top);
-        sum = block_sum(sum);
-        if (losses && threadIdx.x == 0) losses[blockIdx.x] = (double)(top - right) + log(sum);
-        REAL scale = (REAL)(-1.0 / sum);
-        for (u32 c = threadIdx.x; c < columns; c += blockDim.x)
-            row[c] = exp(row[c] - top) * scale + (c == label ? (REAL)1 : (REAL)0);
+        double others = 0.0;
+        for (u32 c = threadIdx.x; c < columns; c += blockDim.x) others += c == label ? 0.0 : (double)exp(row[c] - top);
+        others = block_sum(others);
+        double own = (double)exp(right - top), share = others / (own + others);
+        if (losses && threadIdx.x == 0) losses[blockIdx.x] = (double)(top - right) + log1p((own - 1.0) + others);
+        REAL scale = (REAL)(-1.0 / (own + others));
+        for (u32 c = threadIdx.x; c < columns; c += blockDim.x) row[c] = c == label ? (REAL)share : exp(row[c] - top) * scale;
         return;
     }
     REAL x[HELD];
@@ -184,15 +185,15 @@ extern "C" __global__ void residual(REAL* logits, u32 columns, const u32* labels
     }
 #pragma unroll
     for (u32 i = 0; i < HELD; i++) most = x[i] > most ? x[i] : most;
-    REAL top = block_max(most), own = 0;
+    REAL top = block_max(most), sum = 0;
     // Few terms, in the precision of the entries; those past the end are 0.
 #pragma unroll
-    for (u32 i = 0; i < HELD; i++) own += x[i] = exp(x[i] - top);
-    double sum = block_sum((double)own);
-    if (losses && threadIdx.x == 0) losses[blockIdx.x] = (double)(top - right) + log(sum);
-    REAL scale = (REAL)(-1.0 / sum);
+    for (u32 i = 0; i < HELD; i++) sum += x[i] = held_column(i, wide) == label ? (REAL)0 : exp(x[i] - top);
+    double others = block_sum((double)sum), own = (double)exp(right - top), share = others / (own + others);
+    if (losses && threadIdx.x == 0) losses[blockIdx.x] = (double)(top - right) + log1p((own - 1.0) + others);
+    REAL scale = (REAL)(-1.0 / (own + others));
 #pragma unroll
-    for (u32 i = 0; i < HELD; i++) x[i] = x[i] * scale + (held_column(i, wide) == label ? (REAL)1 : (REAL)0);
+    for (u32 i = 0; i < HELD; i++) x[i] = held_column(i, wide) == label ? (REAL)share : x[i] * scale;
     if (wide) {
 #pragma unroll
         for (u32 i = 0; i < HELD; i += 4)

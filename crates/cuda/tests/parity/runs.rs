@@ -23,8 +23,8 @@ fn confident() -> Settings {
     }
 }
 
-/// In 32 bits the CPU loses the digits of small residuals, so that the reference is the CPU in 64 bits. At a rate of 2000 residuals are
-/// below the rounding errors of 64 bits, too, so that results need only be finite.
+/// The reference is the CPU in 64 bits. At a rate of 2000 the smallest residuals are below all numbers of 32 bits, so that results need
+/// only be finite.
 #[test]
 fn small_residuals_keep_their_digits() {
     let Some(device) = device() else { return };

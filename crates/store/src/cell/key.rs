@@ -9,7 +9,7 @@ use superpose_core::config::Settings;
 use superpose_core::config::schema::Sparse;
 
 /// Raised if and only if results change for the same configuration; tested by `outcomes_are_pinned`.
-pub const NUMERICS_REVISION: u32 = 4;
+pub const NUMERICS_REVISION: u32 = 5;
 
 /// A hash of the full configuration, seed included, the numerics revision and the [`Numerics`]: 128 bits of BLAKE3, in hexadecimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,6 +37,17 @@ impl Key {
         blake3::Hasher::new().update(text.as_bytes()).finalize_xof().fill(&mut key);
         Key(u128::from_be_bytes(key))
     }
+}
+
+/// Returns a short hash of texts in their order.
+pub fn fingerprint(texts: impl IntoIterator<Item: AsRef<str>>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for text in texts {
+        let text = text.as_ref();
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    hasher.finalize().to_hex()[..16].into()
 }
 
 impl fmt::Display for Key {
