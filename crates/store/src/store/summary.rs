@@ -46,12 +46,16 @@ fn place(value: &Value) -> (u8, u64, String) {
     match value {
         Value::Null => (0, 0, String::new()),
         Value::Flag(flag) => (1, u64::from(*flag), String::new()),
-        // The bits of numbers that are not negative sort like the numbers.
-        Value::Count(_) | Value::Number(_) => {
-            (1, value.as_f64().unwrap_or(0.0).max(0.0).to_bits(), String::new())
-        }
+        Value::Count(_) | Value::Number(_) => (1, sortable(value.as_f64().unwrap_or(0.0)), String::new()),
         Value::Text(text) => (2, 0, text.to_string()),
     }
+}
+
+/// Bits that sort like numbers.
+fn sortable(x: f64) -> u64 {
+    // -0 becomes 0.
+    let bits = (x + 0.0).to_bits();
+    if x < 0.0 { !bits } else { bits | 1 << 63 }
 }
 
 /// Outcomes of one configuration while they are read.
@@ -159,6 +163,22 @@ mod tests {
         let mut runs: Vec<usize> = summary.groups.iter().map(|group| group.runs).collect();
         runs.sort_unstable();
         assert_eq!(runs, [1, 3, 3, 3]);
+    }
+
+    #[test]
+    fn negative_settings_are_kept_apart_and_sorted() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("store.sqlite")).unwrap();
+        for gamma in [0.5, -1.0, 0.0, -2.0] {
+            let config = Settings { gamma: Some(gamma), ..Settings::default() }.check().unwrap();
+            let measures = Measures::from_fn(|_| SampleMean { mean: 0.5, variance: 0.2, items: 100 });
+            let outcome = Outcome { measures, trigger_sign: 1, noise: None, seconds: 0.0 };
+            store.keep(&[Entry::new(&config.repeat(0), &Numerics::CPU, Ok(outcome))]).unwrap();
+        }
+        let summary = Summary::read(&store, usize::MAX).unwrap();
+        let found: Vec<&[Value]> = summary.groups.iter().map(|group| &group.at[..]).collect();
+        assert_eq!(summary.varying, ["gamma"]);
+        assert_eq!(found, [-2.0, -1.0, 0.0, 0.5].map(|gamma| [Value::Number(gamma)]));
     }
 
     #[test]
