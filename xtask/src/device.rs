@@ -25,6 +25,7 @@ pub fn test(device: &str) -> Result<(), String> {
 const SCRIPT: &str = r#"#!/bin/sh
 # Usage: run.sh [memcheck] [racecheck]
 cd "$(dirname "$0")" || exit 1
+PATH="$PATH:/usr/local/cuda/bin"
 export SUPERPOSE_DEVICE="${SUPERPOSE_DEVICE:-cuda}" SUPERPOSE_FIXTURES="$PWD/fixtures"
 status=0
 for test in superpose-cuda superpose-lab; do ./$test --test-threads=4 || status=1; done

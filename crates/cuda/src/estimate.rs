@@ -47,8 +47,10 @@ pub fn entries_bytes(config: &Config, stored: bool, tensor_cores: bool) -> f64 {
     let widest = config.inputs().max(config.dim);
     let table = match Way::choose(config) {
         Way::Tables if config.width.is_none() => labels * tokens * (8.0 + real) + labels * d * real,
-        _ => 2.0 * labels * p * real + 4.0 * n + 8.0 * labels + 2.0 * n * real,
+        _ => 2.0 * labels * p * real + 2.0 * n * real,
     };
+    // Samples sorted by label are kept for all steps.
+    let sorted = if Way::choose(config) == Way::Rows { 4.0 * n + 8.0 * labels } else { 0.0 };
     let mut train: f64 = table + block(widest, config.samples, false);
     if config.regime == Regime::Exact {
         let softmax = config.label_count().max(widest);
@@ -72,6 +74,7 @@ pub fn entries_bytes(config: &Config, stored: bool, tensor_cores: bool) -> f64 {
     let largest = train.max(evaluate.max(asked) + answers);
     embeddings
         + dataset
+        + sorted
         + matrices
         + parts * d * p * real
         + (8.0 * copies(config.token_count()) as f64 + 16.0) * tokens

@@ -123,8 +123,12 @@ impl Kernels {
         let shared = context.attribute(limit).map_err(failed)? - 1024;
         for (file, text, options) in FILES {
             let program = program(text, single);
-            let code = cached(file, &program, architecture, options)?;
-            let module = context.load_module(Ptx::from_binary(code)).map_err(failed)?;
+            let load = |renew| -> Result<_, DeviceError> {
+                let code = cached(file, &program, architecture, options, renew)?;
+                context.load_module(Ptx::from_binary(code)).map_err(failed)
+            };
+            // The driver may be older than the compiler that filled the cache, for example on another node of a cluster.
+            let module = load(false).or_else(|_| load(true))?;
             for name in names(text) {
                 let function = module.load_function(name).map_err(failed)?;
                 if ["scatter_by_rows", "softmax_product", "coefficients"].contains(&name) {
@@ -151,13 +155,20 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split("__global__ void ").skip(1).filter_map(|rest| rest.split('(').next())
 }
 
-/// The machine code from the cache, or compiled and written there. A cache that is damaged, or cannot be read or written, is no error.
-fn cached(file: &str, program: &str, architecture: &str, options: &[&str]) -> Result<Vec<u8>, DeviceError> {
+/// The machine code from the cache, or compiled and written there; `renew` ignores what is there. A cache that is damaged, or cannot be
+/// read or written, is no error.
+fn cached(
+    file: &str,
+    program: &str,
+    architecture: &str,
+    options: &[&str],
+    renew: bool,
+) -> Result<Vec<u8>, DeviceError> {
     let compile = || compile(file, program, architecture, options);
     let Some(folder) = folder() else { return compile() };
     let hash = blake3::hash(format!("{architecture} {options:?}\n{program}").as_bytes()).to_hex();
     let path = folder.join(format!("{hash}.cubin"));
-    if let Some(code) = std::fs::read(&path).ok().and_then(unsealed) {
+    if let Some(code) = std::fs::read(&path).ok().and_then(unsealed).filter(|_| !renew) {
         return Ok(code);
     }
     let code = compile()?;

@@ -121,8 +121,8 @@ pub struct Lane {
     pub stream: Arc<CudaStream>,
     blas: CudaBlas,
     pool: Pool,
-    /// Whether the GPU reads memory of the host by the page tables of the host. A copy may then go on after its call has returned, while
-    /// other drivers have copied memory that is not page-locked by then.
+    /// Whether the GPU can read memory of the host that is not page-locked. A copy from it may then go on after its call has returned;
+    /// otherwise the driver has copied that memory by then.
     reads_host: bool,
     /// The cells that every launch and copy is for, and the bytes from one's memory to the next one's.
     cells: Cell<usize>,
@@ -132,7 +132,7 @@ pub struct Lane {
 impl Lane {
     pub fn new(stream: Arc<CudaStream>) -> Done<Lane> {
         let blas = CudaBlas::new(stream.clone()).map_err(failed)?;
-        let kind = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES;
+        let kind = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS;
         let reads_host = stream.context().attribute(kind).map_err(failed)? != 0;
         let (pool, cells, stride) = (Pool::default(), Cell::new(1), Cell::new(0));
         Ok(Lane { stream, blas, pool, reads_host, cells, stride })

@@ -180,8 +180,9 @@ __device__ __forceinline__ double strided_dot(const Factor& a, const Factor& b, 
 extern "C" __global__ void contract(Factor a, Factor b, u64 inner, u32 columns, void* out, u32 wide, u32 add) {
     __shared__ double parts[WARP][WARP];
     u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
-    u64 i = blockIdx.x;
-    u32 j = blockIdx.y * WARP + lane;
+    // Blocks of a row are neighbours; the second dimension of a grid would hold too few for long sequences.
+    u32 across = (columns + WARP - 1) / WARP, j = blockIdx.x % across * WARP + lane;
+    u64 i = blockIdx.x / across;
     double sum = 0.0;
     if (j < columns)
         sum = a.wide ? b.wide ? strided_dot<double, double>(a, b, i, j, inner, warp, warps)

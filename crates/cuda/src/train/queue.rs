@@ -59,7 +59,7 @@ impl Queue<'_> {
         };
         // Warps share long sums.
         let block = 32 * inner.div_ceil(8).clamp(1, 32) as u32;
-        let shape = Shape { grid: (rows as u32, columns.div_ceil(32) as u32), block, shared: 0 };
+        let shape = Shape { grid: ((rows * columns.div_ceil(32)) as u32, 1), block, shared: 0 };
         let (inner, columns) = (inner as u64, columns as u32);
         self.launch("contract", shape, arguments![a, b, inner, columns, address, wide, add])
     }
