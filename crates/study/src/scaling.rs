@@ -13,7 +13,6 @@ use super::finding::{LEVEL, comparison};
 use super::{Finding, Part, Study, StudyError};
 use crate::fit::{Collapse, Comparison, Line, collapse};
 use superpose_lab::threshold::shares;
-use superpose_store::interval::Interval;
 
 /// Critical numbers of samples over a grid of sizes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -22,8 +21,6 @@ pub struct Family {
     pub measure: Measure,
     /// The term of the leading-order law that binds at the middle sizes.
     pub law: String,
-    /// The law's local exponents of d, L and V there.
-    pub leading: Option<[f64; 3]>,
     /// Thresholds.
     pub findings: Vec<Finding>,
     /// Exponents, observed and of the closed form over the same sizes; absent with too few thresholds.
@@ -44,13 +41,9 @@ pub struct Scaling {
 }
 
 impl Family {
-    /// Returns the predicted critical N of each model, and its mean accuracy by N with 95% intervals.
-    pub fn curves(&self) -> Vec<(f64, Vec<(f64, Interval)>)> {
-        let curve = |finding: &Finding| {
-            let runs = finding.points.iter().map(|&(n, share)| (n as f64, share));
-            Some((finding.predicted?, binned(runs)))
-        };
-        self.findings.iter().filter_map(curve).collect()
+    /// Returns the predicted critical N of each model, and its mean accuracy by N.
+    pub fn curves(&self) -> Vec<(f64, Vec<(f64, f64)>)> {
+        self.findings.iter().filter_map(|finding| Some((finding.predicted?, binned(finding)))).collect()
     }
 }
 
@@ -60,22 +53,20 @@ fn point([dim, length, vocab]: [usize; 3]) -> Point {
     Point::from(&Settings { vocab, dim, length, trigger, ..Settings::default() })
 }
 
-/// Averages runs in bins of 15% in N, to reduce the scatter between seeds. Bins with fewer than four runs are left out.
-fn binned(runs: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, Interval)> {
+/// Averages the runs of a model in bins of 15% in N, to reduce the scatter between seeds. Bins with fewer than four runs are left out.
+fn binned(finding: &Finding) -> Vec<(f64, f64)> {
     const WIDTH: f64 = 0.15;
     let mut bins: BTreeMap<i64, Vec<(f64, f64)>> = BTreeMap::new();
-    for (n, share) in runs.filter(|run| run.0.is_finite() && run.0 > 0.0) {
-        bins.entry((libm::log(n) / WIDTH).floor() as i64).or_default().push((libm::log(n), share));
+    for &(n, share) in finding.points.iter().filter(|run| run.0 > 0) {
+        let log = libm::log(n as f64);
+        bins.entry((log / WIDTH).floor() as i64).or_default().push((log, share));
     }
     let many = bins.into_values().filter(|runs| runs.len() >= 4);
-    let summary = |runs: Vec<(f64, f64)>| {
-        let count = runs.len() as f64;
-        let mean_of = |f: &dyn Fn(&(f64, f64)) -> f64| runs.iter().map(f).sum::<f64>() / count;
-        let mean = mean_of(&|run| run.1);
-        let half = 2.0 * (mean_of(&|run| (run.1 - mean).powi(2)) / (count - 1.0)).sqrt();
-        (libm::exp(mean_of(&|run| run.0)), Interval { mean, low: mean - half, high: mean + half })
+    let mean = |runs: Vec<(f64, f64)>| {
+        let mean_of = |f: fn(&(f64, f64)) -> f64| runs.iter().map(f).sum::<f64>() / runs.len() as f64;
+        (libm::exp(mean_of(|run| run.0)), mean_of(|run| run.1))
     };
-    many.map(summary).collect()
+    many.map(mean).collect()
 }
 
 pub fn run(study: &mut Study<'_, '_>) -> Result<Scaling, StudyError> {
@@ -142,19 +133,14 @@ fn family(
     let factors = |f: &Finding| vec![f.dim as f64, f.length as f64, f.vocab as f64];
     let exponents = comparison(&["d", "L", "V"], &findings, factors, study.seed);
     let lines = |scale: &dyn Fn(&Finding) -> Option<f64>| -> Vec<Line> {
-        let line = |finding: &Finding| {
-            let runs = finding.points.iter().map(|&(n, share)| (n as f64, share));
-            let points = binned(runs).into_iter().map(|(n, mean)| (n, mean.mean)).collect();
-            Some(Line { scale: scale(finding)?, points })
-        };
+        let line = |finding: &Finding| Some(Line { scale: scale(finding)?, points: binned(finding) });
         findings.iter().filter_map(line).collect()
     };
     let law = |point: &Point| Law::of(point, measure, LEVEL);
     let scale = |f: &Finding| Some(law(&point([f.dim, f.length, f.vocab]))?.binding().samples);
-    let onto_law = collapse(&lines(&scale), LEVEL);
-    let onto_prediction = collapse(&lines(&|finding| finding.predicted), LEVEL);
+    let onto_law = collapse(&lines(&scale));
+    let onto_prediction = collapse(&lines(&|finding| finding.predicted));
     let middle = point([dims[1], lengths[1], vocabs[1]]);
-    let leading = Law::exponents(&middle, measure, LEVEL);
     let law = law(&middle).map_or(String::new(), |law| law.binding().formula.clone());
-    Ok(Family { measure, law, leading, findings, exponents, onto_law, onto_prediction })
+    Ok(Family { measure, law, findings, exponents, onto_law, onto_prediction })
 }

@@ -105,7 +105,7 @@ fn collapse(family: &Family) -> [Chart; 2] {
         let accuracy = Axis::linear("mean accuracy").range(0.0, 1.0);
         let mut chart = Chart::new(title, samples, accuracy).horizontal(0.5, "one half");
         for (i, (critical, points)) in curves.iter().enumerate() {
-            let spots = points.iter().map(|(n, mean)| (n / scale(*critical), mean.mean));
+            let spots = points.iter().map(|(n, accuracy)| (n / scale(*critical), *accuracy));
             chart = chart.with(Series::points("", spots).step(i, count).small());
         }
         chart

@@ -17,60 +17,29 @@ pub struct Line {
 /// How well curves collapse.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Collapse {
-    /// Mean square about the common curve after dividing sizes by the scales.
-    pub residual: f64,
-    /// Mean square about the common curve without rescaling.
-    pub plain: f64,
-    /// Share of squares explained, `1 - residual/plain`: 1 for a perfect collapse, 0 if the scales have no effect.
+    /// Share of the squares about the common curve that the rescaling explains: 1 for a perfect collapse, 0 if the scales have no
+    /// effect.
     pub quality: f64,
-    /// Standard deviation over curves of the logarithm of the rescaled size at which they cross the level; `None` if fewer than two
-    /// cross it.
-    pub spread: Option<f64>,
-    /// The same without rescaling.
-    pub plain_spread: Option<f64>,
-    /// Number of curves that cross the level.
-    pub crossing: usize,
 }
 
-/// Measures the collapse of curves and their spread at a level; `None` without points or with an invalid scale.
-pub fn collapse(lines: &[Line], level: f64) -> Option<Collapse> {
+/// Measures the collapse of curves; `None` without points or with an invalid scale.
+pub fn collapse(lines: &[Line]) -> Option<Collapse> {
     let good = |x: f64| x > 0.0 && x.is_finite();
-    let sorted = |mut points: Vec<(f64, f64)>| {
+    let points = |scale: fn(&Line) -> f64| {
+        let logs = |line: &Line| {
+            let points = line.points.iter().filter(|(x, y)| good(*x) && y.is_finite());
+            points.map(|&(x, y)| (libm::log(x / scale(line)), y)).collect()
+        };
+        let mut points: Vec<(f64, f64)> = lines.iter().map(logs).collect::<Vec<Vec<_>>>().concat();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         points
     };
-    let measure = |scale: fn(&Line) -> f64| {
-        let logs = |line: &Line| {
-            let points = line.points.iter().filter(|(x, y)| good(*x) && y.is_finite());
-            sorted(points.map(|&(x, y)| (libm::log(x / scale(line)), y)).collect())
-        };
-        let curves: Vec<Vec<(f64, f64)>> = lines.iter().map(logs).collect();
-        let crossings: Vec<f64> = curves.iter().filter_map(|curve| crossing(curve, level)).collect();
-        let all = sorted(curves.concat());
-        (squares(&all), deviation(&crossings), crossings.len(), all.len())
-    };
-    let (residual, spread, crossing, count) = measure(|line| line.scale);
-    let (plain, plain_spread, ..) = measure(|_| 1.0);
-    if count == 0 || !lines.iter().all(|line| good(line.scale)) {
+    let plain = points(|_| 1.0);
+    if plain.is_empty() || !lines.iter().all(|line| good(line.scale)) {
         return None;
     }
-    let quality = if plain > 0.0 { 1.0 - residual / plain } else { 0.0 };
-    let (residual, plain) = (residual / count as f64, plain / count as f64);
-    Some(Collapse { residual, plain, quality, spread, plain_spread, crossing })
-}
-
-/// Returns where a curve first crosses a level, by interpolation.
-fn crossing(curve: &[(f64, f64)], level: f64) -> Option<f64> {
-    let pair = curve.windows(2).find(|pair| pair[0].1 < level && pair[1].1 >= level)?;
-    let share = (level - pair[0].1) / (pair[1].1 - pair[0].1);
-    Some(pair[0].0 + share * (pair[1].0 - pair[0].0))
-}
-
-fn deviation(values: &[f64]) -> Option<f64> {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    (values.len() >= 2).then(|| variance.sqrt())
+    let (residual, plain) = (squares(&points(|line| line.scale)), squares(&plain));
+    Some(Collapse { quality: if plain > 0.0 { 1.0 - residual / plain } else { 0.0 } })
 }
 
 /// Returns the sum of squares about the isotonic regression of points, given in order.
@@ -108,11 +77,10 @@ mod tests {
     #[test]
     fn curves_of_one_shape_collapse() {
         let lines: Vec<Line> = [10.0, 70.0, 300.0, 4000.0].map(curve).to_vec();
-        let found = collapse(&lines, 0.5).unwrap();
-        assert!(found.quality > 0.9999 && found.spread.unwrap() < 1e-3, "{found:?}");
-        assert!(found.plain_spread.unwrap() > 2.0 && found.crossing == 4);
+        let found = collapse(&lines).unwrap();
+        assert!(found.quality > 0.9999, "{found:?}");
         let wrong: Vec<Line> = lines.iter().map(|l| Line { scale: 1.0, ..l.clone() }).collect();
-        assert!(collapse(&wrong, 0.5).unwrap().quality.abs() < 1e-12);
+        assert!(collapse(&wrong).unwrap().quality.abs() < 1e-12);
     }
 
     #[test]
@@ -125,9 +93,9 @@ mod tests {
 
     #[test]
     fn invalid_curves_have_no_collapse() {
-        assert_eq!(collapse(&[], 0.5), None);
+        assert_eq!(collapse(&[]), None);
         for (scale, x) in [(f64::NAN, 1.0), (1.0, f64::NAN)] {
-            assert_eq!(collapse(&[Line { scale, points: vec![(x, 0.5)] }], 0.5), None);
+            assert_eq!(collapse(&[Line { scale, points: vec![(x, 0.5)] }]), None);
         }
     }
 }
