@@ -17,7 +17,6 @@ mod scaling;
 mod sizes;
 mod training;
 
-use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::{Backend, Cancelled, Numerics};
@@ -29,7 +28,9 @@ pub use anchors::{Anchor, Anchors, Kind, Limit};
 pub use attention::{Attention, Beyond, LockCurve, LockPoint};
 pub use bound::Bounds;
 pub use finding::{Finding, LEVEL, Verdict};
-pub use optimiser::{Optimiser, RankCurve, RankPoint, RulePoint, RuleThreshold};
+pub use optimiser::{
+    MAX_THRESHOLD_SAMPLES, Optimiser, RankCurve, RankPoint, RulePoint, RuleThreshold, TEXT_EXPONENT,
+};
 pub use orthogonal::Orthogonal;
 pub use phase::MlpPhase;
 pub use questions::{AnswerPoint, Questions, ReaderQuestion, Recommendation};
@@ -199,7 +200,7 @@ pub struct Study<'a, 'r> {
     pub scale: Scale,
     /// The seed from which all seeds follow.
     pub seed: u64,
-    /// Runs decoders and memories; maps use its number of threads.
+    /// Runs decoders and memories; maps use its number of threads. Its token stops the study; finished runs are kept.
     pub backend: &'a Backend,
     /// Runs cells, or takes them from the store.
     pub runner: &'a mut Runner<'r>,
@@ -207,8 +208,6 @@ pub struct Study<'a, 'r> {
     pub observe: &'a mut dyn FnMut(Event<'_>),
     /// Receives a description of the current work.
     pub say: &'a mut dyn FnMut(&str),
-    /// Stops the study when true; finished runs are kept.
-    pub stop: &'a AtomicBool,
 }
 
 impl Study<'_, '_> {

@@ -14,8 +14,11 @@ use super::{Finding, Part, Study, StudyError};
 /// Sequences per fact of a curve.
 const EACH: usize = 8;
 
-/// The exponent of the curves over facts, that of text.
-const TEXT: f64 = 1.0;
+/// The Zipf exponent of the curves over facts, that of text.
+pub const TEXT_EXPONENT: f64 = 1.0;
+
+/// The largest number of samples of a threshold: with gradient steps a rare fact may be out of reach for any number.
+pub const MAX_THRESHOLD_SAMPLES: u64 = 1 << 16;
 
 /// What one rule reaches at one exponent.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -104,12 +107,11 @@ pub fn run(study: &mut Study<'_, '_>) -> Result<Optimiser, StudyError> {
     let base = Settings { samples, ..base };
     let (points, curves) = (points(study, &base, seeds)?, curves(study, &base, seeds)?);
     let mut thresholds = Vec::new();
-    for exponent in [0.0, 0.5, TEXT] {
+    for exponent in [0.0, 0.5, TEXT_EXPONENT] {
         for rule in [EarlyRule::Gradient, EarlyRule::Muon] {
             let settings = study.settings(Part::Optimiser, 1 + thresholds.len(), [vocab, dim, length]);
             let settings = Settings { early_rule: rule, ..with_exponent(settings, exponent) };
-            // With gradient steps a rare fact may be out of reach for any number of samples.
-            let finding = study.samples_up_to(settings, Measure::Accuracy, 1 << 16)?;
+            let finding = study.samples_up_to(settings, Measure::Accuracy, MAX_THRESHOLD_SAMPLES)?;
             thresholds.push(RuleThreshold { rule, exponent, finding });
         }
     }
@@ -125,7 +127,7 @@ fn points(study: &mut Study<'_, '_>, base: &Settings, seeds: usize) -> Result<Ve
     let mut places = Vec::new();
     let mut cells: Vec<Config> = Vec::new();
     for trigger in [Trigger::Keys, Trigger::Values] {
-        for exponent in [0.0, 0.5, TEXT, 1.5, 2.0] {
+        for exponent in [0.0, 0.5, TEXT_EXPONENT, 1.5, 2.0] {
             for &rule in EarlyRule::ALL {
                 let settings =
                     Settings { trigger, early_rule: rule, ..with_exponent(base.clone(), exponent) };
@@ -163,7 +165,7 @@ fn curves(study: &mut Study<'_, '_>, base: &Settings, seeds: usize) -> Result<Ve
     (study.say)(&format!("recall of facts by frequency, V = {}", base.vocab));
     let backend = study.backend;
     let curve = |&rule: &EarlyRule| -> Result<RankCurve, StudyError> {
-        let config = Settings { early_rule: rule, ..with_exponent(base.clone(), TEXT) }.check()?;
+        let config = Settings { early_rule: rule, ..with_exponent(base.clone(), TEXT_EXPONENT) }.check()?;
         let recalls =
             backend.try_map(seeds, |seed| recall_by_fact(&config.repeat(seed), EACH, &backend.alone()))?;
         let mut points = Vec::new();

@@ -1,7 +1,6 @@
 //! Search for the capacity of a memory: the number of facts at which half of the repeats reach the requested accuracy.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,7 @@ use superpose_core::config::{ConfigError, Embedding, Group, Labels, Values, betw
 use superpose_core::{settings, words};
 use superpose_theory::capacity::{List, linear_capacity, list_load, stored_bits};
 
-use super::{MemoryError, numerics, reaches, recalls};
+use super::{MemoryError, has_bits, numerics, reaches, recalls};
 use crate::interval::Interval;
 use crate::threshold::{Plan, Search, Step, Threshold};
 
@@ -128,7 +127,7 @@ impl CapacitySearch {
         };
         let rows = keys.as_ref().map_or(usize::MAX, |keys| keys.count);
         let smallest = at(settings, classes, 0)?.with_keys(keys)?;
-        let most = settings.most_facts().min(rows) as u64;
+        let most = settings.max_facts().min(rows) as u64;
         let start = guess(settings).min(most as f64).max(classes as f64 + 1.0);
         let range = (classes, most.min((8.0 * start) as u64));
         at(settings, range.1, 0)?;
@@ -142,11 +141,10 @@ impl CapacitySearch {
     /// Runs the search. `observe` receives the number of memories made and the number of facts of the next ones.
     ///
     /// # Errors
-    /// Fails if training diverges, or when `stop` becomes true.
+    /// Fails if training diverges, or when the backend's token was cancelled.
     pub fn search(
         &self,
         backend: &Backend,
-        stop: &AtomicBool,
         observe: &mut dyn FnMut(usize, u64),
     ) -> Result<Capacity, MemoryError> {
         let mut search = Search::new(self.plan);
@@ -167,7 +165,7 @@ impl CapacitySearch {
             observe(search.runs(), trials[0].value);
             // The whole batch at once: memories with too many facts train many times longer than those that reach the accuracy.
             let configs = configs?;
-            let found = recalls(&configs, backend, stop)?;
+            let found = recalls(&configs, backend)?;
             for ((trial, config), found) in trials.iter().zip(&configs).zip(found) {
                 search.tell(trial.value, reaches(config, &found), 1.0);
             }
@@ -181,21 +179,18 @@ impl CapacitySearch {
     pub fn record(
         &self,
         backend: &Backend,
-        stop: &AtomicBool,
         observe: &mut dyn FnMut(usize, u64),
     ) -> Result<CapacityRecord, MemoryError> {
         let started = Instant::now();
-        let Capacity { threshold, runs, .. } = self.search(backend, stop, observe)?;
+        let Capacity { threshold, runs, .. } = self.search(backend, observe)?;
         let config = &self.config;
         let parameters = (config.inputs() * config.dim) as f64;
-        let counts = config.zipf.is_none() && config.top.is_none() && config.rule != Rule::Hopfield;
         let bits = |facts: f64| {
             let labels = config.labels.count(facts as usize).max(2);
             facts * stored_bits(config.accuracy, labels) / config.parameters() as f64
         };
-        let bits = |n: Interval| Interval { mean: bits(n.mean), low: bits(n.low), high: bits(n.high) };
         Ok(CapacityRecord {
-            bits_per_parameter: threshold.interval().filter(|_| counts).map(bits),
+            bits_per_parameter: threshold.interval().filter(|_| has_bits(config)).map(|n| n.map(bits)),
             predicted: predicted(config),
             parameters_per_fact: threshold.interval().map(|n| parameters / (n.mean * libm::log(n.mean))),
             threshold,
@@ -232,6 +227,9 @@ fn predicted(settings: &MemorySettings) -> Option<f64> {
     }
 }
 
+/// Patterns per neuron that an infinite Hopfield network holds (Amit, Gutfreund, Sompolinsky 1985).
+pub const HOPFIELD_LOAD: f64 = 0.138;
+
 /// Returns the number of facts at which the search starts, from published constants in `parameters = c N log N` and of the load of a
 /// Hopfield network.
 fn guess(settings: &MemorySettings) -> f64 {
@@ -239,7 +237,7 @@ fn guess(settings: &MemorySettings) -> f64 {
         return list_load(top, List::Mean) * (settings.inputs() * settings.dim) as f64;
     }
     let constant = match (settings.rule, settings.width) {
-        (Rule::Hopfield, _) => return 0.138 * settings.dim as f64,
+        (Rule::Hopfield, _) => return HOPFIELD_LOAD * settings.dim as f64,
         (Rule::Hebbian, _) => 8.0,
         (Rule::LeastSquares, _) => 3.0,
         (Rule::Trained, None) => 1.0,
@@ -254,13 +252,13 @@ fn guess(settings: &MemorySettings) -> f64 {
 mod tests {
     use super::*;
     use superpose_associative::Convention;
+    use superpose_core::backend::CancelToken;
 
     fn capacity(settings: &MemorySettings, half_width: f64) -> Interval {
         let options = CapacityOptions { half_width, ..CapacityOptions::default() };
         let search = CapacitySearch::new(settings, &options).expect("settings");
-        let stop = AtomicBool::new(false);
         let backend = Backend::cpu(2).expect("threads");
-        let found = search.search(&backend, &stop, &mut |_, _| {}).expect("an answer");
+        let found = search.search(&backend, &mut |_, _| {}).expect("an answer");
         found.threshold.interval().unwrap_or_else(|| panic!("{found:?}"))
     }
 
@@ -296,8 +294,7 @@ mod tests {
         let backend = Backend::cpu(2).expect("threads");
         let success = |settings: MemorySettings| {
             let config = settings.check().expect("settings");
-            let stop = AtomicBool::new(false);
-            let found = super::super::run(&config, &backend, &stop, &mut |_| {}).expect("a run");
+            let found = super::super::run(&config, &backend, &mut |_| {}).expect("a run");
             (16.0 * found.success.mean).round()
         };
         let default = success(base.clone());
@@ -319,9 +316,8 @@ mod tests {
         let success = |facts: usize| {
             let settings = MemorySettings { facts, dim: 16, top: Some(0.1), ..MemorySettings::default() };
             let config = MemorySettings { rule: Rule::Trained, steps: Some(512), repeats: 3, ..settings };
-            let stop = AtomicBool::new(false);
             let config = config.check().expect("settings");
-            super::super::run(&config, &Backend::single(), &stop, &mut |_| {}).expect("a run").success.mean
+            super::super::run(&config, &Backend::single(), &mut |_| {}).expect("a run").success.mean
         };
         assert_eq!((mean, last), (62, 98));
         assert_eq!([mean, last].map(success), [1.0, 0.0]);
@@ -331,7 +327,9 @@ mod tests {
     fn search_stops_and_rejects_invalid_settings() {
         let settings = MemorySettings::default();
         let search = CapacitySearch::new(&settings, &CapacityOptions::default()).expect("settings");
-        let stopped = search.search(&Backend::single(), &AtomicBool::new(true), &mut |_, _| {});
+        let token = CancelToken::new();
+        token.cancel();
+        let stopped = search.search(&Backend::single().with_cancel(token), &mut |_, _| {});
         assert!(matches!(stopped, Err(MemoryError::Cancelled(_))));
         let refused = |settings: &MemorySettings, half_width| {
             let options = CapacityOptions { half_width, ..CapacityOptions::default() };

@@ -3,7 +3,6 @@
 mod capacity;
 mod keys;
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +13,7 @@ use superpose_core::evaluate::Tally;
 use superpose_tensors::TensorError;
 use superpose_theory::capacity::stored_bits;
 
-pub use capacity::{Capacity, CapacityOptions, CapacityRecord, CapacitySearch, Find};
+pub use capacity::{Capacity, CapacityOptions, CapacityRecord, CapacitySearch, Find, HOPFIELD_LOAD};
 pub use keys::open_keys;
 
 use crate::interval::{Interval, SampleMean, number, share};
@@ -86,11 +85,10 @@ pub struct MemoryRecord {
 /// Runs all repeats. `observe` receives the number done.
 ///
 /// # Errors
-/// Fails if training diverges, or when `stop` becomes true.
+/// Fails if training diverges, or when the backend's token was cancelled.
 pub fn run(
     config: &MemoryConfig,
     backend: &Backend,
-    stop: &AtomicBool,
     observe: &mut dyn FnMut(usize),
 ) -> Result<MemoryRecord, MemoryError> {
     let started = Instant::now();
@@ -98,7 +96,7 @@ pub fn run(
     let mut found = Vec::with_capacity(configs.len());
     // Several memories per thread, since some train much longer than others.
     for part in configs.chunks((4 * backend.threads()).max(config.repeats / 64)) {
-        found.extend(recalls(part, backend, stop)?);
+        found.extend(recalls(part, backend)?);
         observe(found.len());
     }
     let mut success = Tally::default();
@@ -111,9 +109,8 @@ pub fn run(
         Some(_) if config.repeats > 1 => over_repeats(&accuracy),
         _ => share(&accuracy, config.facts),
     };
-    let counts = config.zipf.is_none() && config.top.is_none() && config.rule != Rule::Hopfield;
     Ok(MemoryRecord {
-        bits_per_parameter: counts
+        bits_per_parameter: has_bits(config)
             .then(|| bits_per_parameter(accuracy, config.facts, config.label_count(), config.parameters())),
         accuracy,
         success: share(&[success], usize::MAX),
@@ -129,8 +126,12 @@ pub fn run(
 /// Bits of labels that facts of this accuracy are worth, per parameter. They grow with the accuracy, so the ends of its interval are
 /// those of the bits.
 pub fn bits_per_parameter(accuracy: Interval, facts: usize, labels: usize, parameters: usize) -> Interval {
-    let bits = |accuracy| facts as f64 * stored_bits(accuracy, labels) / parameters as f64;
-    Interval { mean: bits(accuracy.mean), low: bits(accuracy.low), high: bits(accuracy.high) }
+    accuracy.map(|accuracy| facts as f64 * stored_bits(accuracy, labels) / parameters as f64)
+}
+
+/// Whether the recall of a memory is a number of bits: equally frequent facts with labels, of which it must name the right one.
+fn has_bits(settings: &MemorySettings) -> bool {
+    settings.zipf.is_none() && settings.top.is_none() && settings.rule != Rule::Hopfield
 }
 
 /// The arithmetic of a memory: that of the device for the rule that it computes.
@@ -143,10 +144,15 @@ pub fn bytes(settings: &MemorySettings, threads: usize) -> f64 {
     const ROWS: usize = 256;
     let [facts, dim, inputs, labels] =
         [settings.facts, settings.dim, settings.inputs(), settings.label_count()].map(|size| size as f64);
+    // The numbers of the facts in a batch, and the keys of a block of them.
+    let batch = settings.batch.map_or(0.0, |batch| batch as f64 + ROWS as f64 * dim);
     let numbers = match settings.rule {
         Rule::Hopfield => dim * dim + 2.0 * facts * dim,
         // Keys, values and targets in 32 or, for least squares, 64 bits; a block of rows; weights with their moments.
-        _ => 6.0 * facts * dim + ROWS as f64 * (labels + 3.0 * inputs) + 8.0 * dim * (inputs + dim),
+        Rule::Hebbian | Rule::LeastSquares | Rule::Trained => {
+            let block = ROWS as f64 * (labels + 3.0 * inputs) + batch;
+            6.0 * facts * dim + block + 8.0 * dim * (inputs + dim)
+        }
     };
     4.0 * numbers * threads.min(settings.repeats) as f64
 }
@@ -170,15 +176,11 @@ pub fn over_repeats(repeats: &[SampleMean]) -> Interval {
     Interval { mean, low: low.max(0.0), high: high.min(1.0) }
 }
 
-/// Returns the recall of several memories, each run on one thread. None is started after `stop` has become true.
+/// Returns the recall of several memories, each run on one thread.
 ///
 /// # Errors
-/// Fails if training diverges, or when `stop` becomes true.
-pub fn recalls(
-    configs: &[MemoryConfig],
-    backend: &Backend,
-    stop: &AtomicBool,
-) -> Result<Vec<Recall>, MemoryError> {
+/// Fails if training diverges, or when the backend's token was cancelled.
+pub fn recalls(configs: &[MemoryConfig], backend: &Backend) -> Result<Vec<Recall>, MemoryError> {
     let sizes = |config: &MemoryConfig| MemorySizes {
         facts: config.facts,
         labels: config.label_count(),
@@ -194,10 +196,7 @@ pub fn recalls(
         Some(needs) => &backend_for(needs, backend)?,
         None => backend,
     };
-    let found = backend.try_map(configs.len(), |i| match stop.load(Ordering::Relaxed) {
-        true => Err(DeviceError::from(Cancelled)),
-        false => recall(&configs[i], &backend.alone()),
-    })?;
+    let found = backend.try_map(configs.len(), |i| recall(&configs[i], &backend.alone()))?;
     match configs.iter().zip(&found).find(|(_, found)| !found.margin.mean().is_finite()) {
         Some((config, _)) => Err(MemoryError::NotFinite { rate: config.training_rate() }),
         None => Ok(found),

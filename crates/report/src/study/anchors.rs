@@ -2,6 +2,7 @@
 
 use superpose_associative::MemorySettings;
 use superpose_figure::{Axis, Chart, Figure, Series};
+use superpose_lab::associative::HOPFIELD_LOAD;
 use superpose_lab::interval::Interval;
 use superpose_lab::words::capital;
 use superpose_study::{Anchor, Anchors, Kind, Limit, Verdict};
@@ -10,9 +11,6 @@ use super::findings::{self, two_decimals};
 use super::{Claim, Picture, Section, spot};
 use crate::numbers::{count, interval, significant};
 use crate::table::{Table, Value};
-
-/// Patterns per neuron that an infinite Hopfield network holds (Amit, Gutfreund, Sompolinsky 1985).
-const INFINITE_LOAD: f64 = 0.138;
 
 pub fn section(anchors: &Anchors) -> Section {
     let main: Vec<&Anchor> = Kind::ALL.iter().flat_map(|&kind| anchors.of(kind)).collect();
@@ -46,7 +44,7 @@ pub fn section(anchors: &Anchors) -> Section {
             return Some(Claim::new(
                 claim,
                 interval(value),
-                INFINITE_LOAD.to_string(),
+                HOPFIELD_LOAD.to_string(),
                 &[Verdict::of(ratio)],
             ));
         }
@@ -79,7 +77,7 @@ pub fn section(anchors: &Anchors) -> Section {
 /// The limit of the Hopfield networks over that of the literature.
 fn over_infinite(limit: &Limit) -> Interval {
     let [mean, low, high] =
-        [limit.value.mean, limit.value.low, limit.value.high].map(|load| load / INFINITE_LOAD);
+        [limit.value.mean, limit.value.low, limit.value.high].map(|load| load / HOPFIELD_LOAD);
     Interval { mean, low, high }
 }
 
@@ -186,7 +184,7 @@ fn table(anchors: &[&Anchor], limit: Option<&Limit>) -> Table {
             Kind::Hopfield.label().into(),
             "infinite, by a line in 1/√n".into(),
             quantity(Kind::Hopfield).into(),
-            INFINITE_LOAD.into(),
+            HOPFIELD_LOAD.into(),
             limit.value.into(),
             ratio.into(),
             Verdict::of(&ratio).word().into(),
@@ -247,7 +245,7 @@ fn picture(anchors: &Anchors) -> Picture {
     let load = |a: &Anchor| Some(spot(1.0 / (a.settings.dim as f64).sqrt(), &a.ours?));
     let mut hopfield = Chart::new("Hopfield network", neurons, patterns)
         .points("ours", anchors.of(Kind::Hopfield).filter_map(load))
-        .horizontal(INFINITE_LOAD, "0.138");
+        .horizontal(HOPFIELD_LOAD, HOPFIELD_LOAD.to_string());
     if let Some(Limit { value, slope }) = &anchors.hopfield_limit {
         hopfield = hopfield.line("", [(0.0, value.mean), (0.07, value.mean + 0.07 * slope)]);
     }

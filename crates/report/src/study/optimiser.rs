@@ -3,19 +3,16 @@
 use superpose_core::config::{EarlyRule, Trigger};
 use superpose_figure::{Axis, Chart, Figure};
 use superpose_lab::interval::Interval;
-use superpose_study::{Optimiser, RulePoint};
+use superpose_study::{MAX_THRESHOLD_SAMPLES, Optimiser, RulePoint, TEXT_EXPONENT};
 
 use super::{Claim, Picture, Section, spot};
-use crate::numbers::{count, interval, significant};
+use crate::numbers::{count, grouped, interval, significant};
 use crate::table::Table;
-
-/// The exponent of text.
-const TEXT: f64 = 1.0;
 
 pub fn section(study: &Optimiser) -> Section {
     let Optimiser { vocab, dim, length, samples, seeds, .. } = study;
     let text = |rule, of: fn(&RulePoint) -> Interval| {
-        study.point(rule, Trigger::Keys, TEXT).map_or("-".into(), |p| significant(of(p).mean))
+        study.point(rule, Trigger::Keys, TEXT_EXPONENT).map_or("-".into(), |p| significant(of(p).mean))
     };
     let [plain, muon] = [EarlyRule::Gradient, EarlyRule::Muon];
     let headline = format!(
@@ -160,9 +157,12 @@ fn points_table(study: &Optimiser) -> Table {
 }
 
 fn thresholds_table(study: &Optimiser) -> Table {
+    let max = grouped(MAX_THRESHOLD_SAMPLES as f64);
     Table::new(
         "optimiser_thresholds",
-        "Critical N for a recall of one half by frequency of use, trigger in keys, at most 65,536 samples.",
+        format!(
+            "Critical N for a recall of one half by frequency of use, trigger in keys, at most {max} samples."
+        ),
         &study.thresholds,
         &[
             ("exponent", |t| t.exponent.into()),

@@ -79,7 +79,9 @@ fn picture(training: &Training) -> Picture {
     let title = format!("Accuracy at the end of training and after three steps, V = {vocab}, L = {length}");
     let note = "Solid: trained, with 95% intervals. Dashed: three steps on the same samples. Upright lines: capacity of the Hebbian rule and, for large d, of the best matrix.";
     let figure = Figure::new().title(title).note(note).frames(560.0, 320.0).panel(chart);
-    let caption = "Recall at the end of training (solid) and after three steps (dashed) against the dimension, for several numbers of samples; upright lines: the dimensions from which the Hebbian rule holds 0.99 of the facts and, by a formula for large d, the best matrix holds all.".into();
+    let caption = format!(
+        "Recall at the end of training (solid) and after three steps (dashed) against the dimension, for several numbers of samples; upright lines: the dimensions from which the Hebbian rule holds {CAPACITY_LEVEL} of the facts and, by a formula for large d, the best matrix holds all."
+    );
     Picture { name: "training", caption, figure }
 }
 

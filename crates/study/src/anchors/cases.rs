@@ -5,6 +5,7 @@ use superpose_core::config::{Embedding, Labels, Optimiser};
 
 use super::{Anchor, Kind};
 use crate::Scale;
+use superpose_lab::associative::HOPFIELD_LOAD;
 use superpose_store::interval::Interval;
 
 impl Anchor {
@@ -89,7 +90,7 @@ pub(super) fn cases(scale: Scale) -> Vec<Anchor> {
     }
     for &dim in scale.pick(&[256, 512, 1024][..], &[256, 512, 1024, 2048], &[256, 512, 1024, 2048, 4096]) {
         let settings = MemorySettings { dim, rule: Rule::Hopfield, accuracy: 0.5, ..default() };
-        cases.push(Anchor::new(Kind::Hopfield, settings, (dim > 256).then_some([0.138, 0.138])));
+        cases.push(Anchor::new(Kind::Hopfield, settings, (dim > 256).then_some([HOPFIELD_LOAD; 2])));
     }
     cases.sort_by_key(|case| case.kind as usize);
     cases
