@@ -68,7 +68,8 @@ impl Report<'_> {
         let count = |word: &str| self.claims().filter(|(.., claim)| claim.agreement == word).count();
         let counts = ["agrees", "close", "differs"].map(count);
         let (all, tested) = (self.claims().count(), counts.iter().sum::<usize>());
-        let untested = if all > tested { format!("{} without a verdict", all - tested) } else { String::new() };
+        let untested =
+            if all > tested { format!("{} without a verdict", all - tested) } else { String::new() };
         let none = if tested > 0 && counts[2] == 0 { "none differs" } else { "" };
         let which =
             |&(number, _, claim): &(usize, &Section, &Claim)| format!("{} (section {number})", claim.claim);
