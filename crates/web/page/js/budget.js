@@ -5,7 +5,7 @@ import { ratio } from './format.js';
 import { term } from './terms.js';
 
 const PARTS = ['mean_bias', 'interference', 'gradient_noise', 'output_overlap', 'mlp_noise', 'attention_leak'];
-const LEAST_SCALE = 0.1;
+const MIN_SCALE = 0.1;
 
 /** Standard deviation over the signal, by part; null where it is not known. */
 function ratios(noise) {
@@ -29,7 +29,7 @@ export function budget({ predicted, measured, intervals }) {
   const kinds = [['measured', measured], ['predicted', predicted]].filter(([, noise]) => noise).map(([kind, noise]) => [kind, ratios(noise)]);
   const largest = (part) => Math.max(...kinds.map(([, all]) => all[part] ?? 0));
   const known = PARTS.filter((part) => largest(part) > 0).sort((a, b) => largest(b) - largest(a));
-  const scale = Math.max(LEAST_SCALE, ...known.map(largest));
+  const scale = Math.max(MIN_SCALE, ...known.map(largest));
   if (!known.length) return h('p', { class: 'note' }, 'Not known here.');
   const head = h('tr', { class: kinds.length < 2 ? 'unseen' : '' }, h('td', {}), h('td', {}),
     kinds.map(([kind]) => h('th', { scope: 'col', class: `value ${kind}` }, kind)));

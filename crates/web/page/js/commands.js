@@ -1,7 +1,8 @@
 // The configuration as a command and as Python: the sizes, and what else differs from the defaults of the programs.
 
+import { SETTINGS } from './sizes.js';
+
 const SIZES = ['vocab', 'dim', 'length', 'samples'];
-const SETTINGS = [...SIZES, 'width', 'activation', 'embedding', 'trigger', 'keep', 'early_rule', 'rounds', 'repeats', 'seed'];
 
 /** Names and values of the sizes and of what differs from the defaults. The activation says nothing without an MLP. */
 function given(config, usual) {

@@ -38,8 +38,8 @@ export function rangeOf(about, config, size) {
 /** Whether a size is of the MLP alone. */
 export const needsWidth = (size) => size === 'width' || size === 'parameters';
 
-/** What the page has controls for. */
-const CONTROLLED = ['vocab', 'dim', 'length', 'samples', 'width', 'activation', 'embedding', 'trigger', 'keep', 'early_rule', 'rounds', 'repeats', 'seed'];
+/** The settings for which the page has controls. */
+export const SETTINGS = ['vocab', 'dim', 'length', 'samples', 'width', 'activation', 'embedding', 'trigger', 'keep', 'early_rule', 'rounds', 'repeats', 'seed'];
 
 /** What changes how closely a run is measured, and not what is measured. */
 const CLOSENESS = ['precision', 'test_samples'];
@@ -47,7 +47,7 @@ const CLOSENESS = ['precision', 'test_samples'];
 /** The names of settings for which the page has no control and that are not the usual ones. Programs can ask for them. */
 function uncontrolled(config, usual) {
   const names = [...new Set([...Object.keys(usual), ...Object.keys(config)])];
-  return names.filter((name) => !CONTROLLED.includes(name) && (config[name] ?? null) !== (usual[name] ?? null));
+  return names.filter((name) => !SETTINGS.includes(name) && (config[name] ?? null) !== (usual[name] ?? null));
 }
 
 /** These settings in words; null when there are none. */
@@ -72,7 +72,7 @@ export function atPoint(run, config, usual, without = []) {
 export const sizesOf = ({ vocab, dim, length, samples }) => `V = ${grouped(vocab)}, d = ${grouped(dim)}, L = ${grouped(length)}, N = ${grouped(samples)}`;
 
 /** The smallest dimension of a configuration's embedding: orthonormal vectors of all tokens, the trigger and a spare. */
-export const leastDim = ({ embedding, vocab }) => (embedding === 'orthonormal' ? vocab + 2 : 1);
+export const minDim = ({ embedding, vocab }) => (embedding === 'orthonormal' ? vocab + 2 : 1);
 
 /** The configuration in a line. */
 export function describe(config) {

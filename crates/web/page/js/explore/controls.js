@@ -5,7 +5,7 @@ import { count, words } from '../format.js';
 import { wholeField } from '../number.js';
 import { place, step, value, whole } from '../scale.js';
 import { CHOICES, COUNTS, RANGES, rangeOfSize } from '../state.js';
-import { leastDim, lineOf, nameOfSize, needsWidth, RULES } from '../sizes.js';
+import { lineOf, minDim, nameOfSize, needsWidth, RULES } from '../sizes.js';
 import { TERMS, term } from '../terms.js';
 
 const TRACK = 1000;
@@ -62,7 +62,7 @@ function choiceControl(state, name, choices) {
   const choose = () => {
     const config = { ...state.get().config, [name]: select.value };
     // Orthonormal vectors need many dimensions, so choosing them raises the dimension.
-    state.set({ config: { [name]: select.value, dim: Math.max(config.dim, leastDim(config)) } });
+    state.set({ config: { [name]: select.value, dim: Math.max(config.dim, minDim(config)) } });
   };
   const select = h('select', { id: `choose-${name}`, 'aria-label': words(name), onchange: choose },
     choices.map((word) => h('option', { value: word }, LABELS[name]?.[word] ?? word)));

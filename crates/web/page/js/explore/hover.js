@@ -5,7 +5,7 @@ import { allRuns, listenRuns } from '../events.js';
 import { count, interval, share } from '../format.js';
 import { value, whole } from '../scale.js';
 import { atPoint, lineOf, sizesOf } from '../sizes.js';
-import { FINE, NONE, REACHED } from './raster.js';
+import { FINE, NONE } from './raster.js';
 import { listenPrediction } from './readout.js';
 import { nameOf } from '../terms.js';
 
@@ -67,7 +67,7 @@ export function makeHover(state, about, look) {
     const size = (axis, at) => `${lineOf(about, axis.size).symbol} = ${count(whole(value(at, axis.low, axis.high), axis.low, axis.high))}`;
     const { region, accuracy } = seen.fine;
     const kind = region[pixel];
-    const why = kind === NONE ? 'no such model' : `recall ${share(accuracy[pixel])}${kind >= 0 && kind !== REACHED ? ` · ${nameOf(seen.map.dominants[kind])}` : ''}`;
+    const why = kind === NONE ? 'no such model' : `recall ${share(accuracy[pixel])}${kind >= 0 ? ` · ${nameOf(seen.map.dominants[kind])}` : ''}`;
     fill(box, h('strong', {}, why), h('span', {}, `${size(seen.asked.x, u)}, ${size(seen.asked.y, v)}`));
     return put(event.clientX - place.left, event.clientY - place.top);
   });

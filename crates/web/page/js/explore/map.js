@@ -19,9 +19,9 @@ import { makeExports } from './exports.js';
 
 const RESOLUTION = 64;
 const NARROW = 480;
-/** Room for the legend and the button under the map, and the least height that is still a map. */
+/** Room for the legend and the button under the map, and the smallest height of a map. */
 const BELOW = 200;
-const LEAST = 270;
+const MIN_HEIGHT = 270;
 /** How near to the middle of the ring numbers may come. */
 const NEAR = 10;
 
@@ -95,7 +95,7 @@ export function makeMap(state, about) {
   function frame() {
     const width = figure.clientWidth;
     // Beside other columns the map is as high as leaves the button under it on the screen.
-    const room = Math.max(innerHeight - figure.getBoundingClientRect().top - scrollY - BELOW, LEAST);
+    const room = Math.max(innerHeight - figure.getBoundingClientRect().top - scrollY - BELOW, MIN_HEIGHT);
     const height = Math.round(width < NARROW ? width * 0.86 : Math.min(width * 0.92, room));
     const { config, x, y } = state.get();
     return frameOf(width, height, rangeOf(about, config, x), rangeOf(about, config, y));

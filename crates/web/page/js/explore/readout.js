@@ -7,7 +7,7 @@ import { listenLink } from '../events.js';
 import { count, share, title, words } from '../format.js';
 import { plain, plainCondition, plainReason } from '../plain.js';
 import { PLAIN, nameOf, term } from '../terms.js';
-import { leastDim, lineOf, nameOfSize } from '../sizes.js';
+import { lineOf, minDim, nameOfSize } from '../sizes.js';
 
 const RATES = ['memory_accuracy', 'lock_rate', 'kept_rate', 'one_step_accuracy'];
 const ORDER = ['samples', 'dim', 'width', 'length', 'vocab'];
@@ -78,15 +78,15 @@ export function makeReadout(state, about, afterMap) {
   const panel = $('readout');
   let key = null;
   const mend = $('mend');
-  mend.addEventListener('click', () => state.set({ config: { dim: leastDim(state.get().config) } }));
+  mend.addEventListener('click', () => state.set({ config: { dim: minDim(state.get().config) } }));
   /** There is no model of these settings: no numbers and nothing to train, and a button where one size mends it. */
   const refused = (is) => {
     const { config } = state.get();
     $('numbers').classList.toggle('silent', is);
     panel.hidden = is;
     $('train-here').disabled = is;
-    mend.hidden = !is || config.dim >= leastDim(config);
-    say(mend, `Set d = ${count(leastDim(config))}`);
+    mend.hidden = !is || config.dim >= minDim(config);
+    say(mend, `Set d = ${count(minDim(config))}`);
   };
   function refuse(error) {
     refused(true);
@@ -113,7 +113,7 @@ export function makeReadout(state, about, afterMap) {
     const next = JSON.stringify([config, accuracy]);
     if (tab !== 'explore' || next === key) return;
     key = next;
-    const least = leastDim(config);
+    const least = minDim(config);
     if (config.keep > config.length) refuse(new Error(`There is no such model: k = ${count(config.keep)} of L = ${count(config.length)} tokens cannot be kept.`));
     else if (config.dim < least) refuse(new Error(`There is no such model: orthonormal vectors for ${count(config.vocab)} facts need d of at least ${count(least)}.`));
     else {

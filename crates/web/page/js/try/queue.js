@@ -48,18 +48,23 @@ export const seeds = () => h('span', { class: 'seeds' });
 /** The recall of every seed so far. */
 export const recallOf = (run) => run.by_seed.accuracy ?? [];
 
-const AT = (value) => 4 + 192 * value;
+/** Where a value stands on a line from 0 to 1. */
+export const at = (value) => 4 + 192 * value;
 
-/** The recall of every seed on a line from 0 to 1, with the prediction as a diamond. */
+/** A line from 0 to 1 with marks on it, and the prediction as a diamond. */
+export const shareLine = (predicted, attributes, ...marks) => s('svg', { viewBox: '0 0 200 20', class: 'line', ...attributes },
+  s('line', { class: 'axis', x1: at(0), x2: at(1), y1: 10, y2: 10 }),
+  [0, 0.5, 1].map((value) => s('line', { class: 'axis', x1: at(value), x2: at(value), y1: 6, y2: 14 })),
+  predicted === null ? null : s('path', { class: 'predicted', d: `M${at(predicted)} 3l5 7-5 7-5-7z` }),
+  marks);
+
+/** The recall of every seed on a line, with the prediction. */
 function seedLine(run, delays) {
   const { predicted, config } = run;
   const values = recallOf(run);
   const words = `Recall of ${values.length} of ${config.repeats} seeds: ${values.map(share).join(', ')}`;
-  return s('svg', { viewBox: '0 0 200 20', class: 'line', role: 'img', 'aria-label': words, 'data-note': words },
-    s('line', { class: 'axis', x1: AT(0), x2: AT(1), y1: 10, y2: 10 }),
-    [0, 0.5, 1].map((value) => s('line', { class: 'axis', x1: AT(value), x2: AT(value), y1: 6, y2: 14 })),
-    predicted === null ? null : s('path', { class: 'predicted', d: `M${AT(predicted)} 3l5 7-5 7-5-7z` }),
-    values.map((value, index) => s('circle', { class: delays ? 'seed new' : 'seed', cx: AT(value), cy: 10, r: 3, style: delays ? { 'animation-delay': `${delays[index]}ms` } : null })));
+  return shareLine(predicted, { role: 'img', 'aria-label': words, 'data-note': words },
+    values.map((value, index) => s('circle', { class: delays ? 'seed new' : 'seed', cx: at(value), cy: 10, r: 3, style: delays ? { 'animation-delay': `${delays[index]}ms` } : null })));
 }
 
 /** Milliseconds between the dots of two seeds. A training may be over before the eye has seen one. */

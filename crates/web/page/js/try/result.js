@@ -5,11 +5,11 @@ import { fill, h, s, $ } from '../dom.js';
 import { active, listenRuns, listed, resultOf, runOf, train } from '../events.js';
 import { count, interval, share } from '../format.js';
 import { csv, formats, save } from '../save.js';
-import { describe, foreign, unusual } from '../sizes.js';
+import { describe, foreign, SETTINGS, unusual } from '../sizes.js';
 import { term } from '../terms.js';
 import { attention } from './attention.js';
 import { margins } from './margins.js';
-import { course, dropButton, recallOf, showRun } from './queue.js';
+import { at, course, dropButton, recallOf, shareLine, showRun } from './queue.js';
 import { showIntervals, stepRows } from './steps.js';
 
 const RATES = ['accuracy', 'memory_accuracy', 'lock_rate', 'kept_rate', 'one_step_accuracy'];
@@ -17,16 +17,10 @@ const RATES = ['accuracy', 'memory_accuracy', 'lock_rate', 'kept_rate', 'one_ste
 /** The rates to show; that of kept tokens says something only where some are not kept. */
 const ratesOf = (record) => RATES.filter((name) => record[name] && (name !== 'kept_rate' || record.config.keep !== null));
 
-/** One rate on a line from 0 to 1: the interval and mean measured as a dot, the prediction as a diamond. */
-function line(measured, predicted) {
-  const at = (value) => 4 + 192 * value;
-  return s('svg', { viewBox: '0 0 200 20', class: 'line', 'aria-hidden': 'true' },
-    s('line', { class: 'axis', x1: at(0), x2: at(1), y1: 10, y2: 10 }),
-    [0, 0.5, 1].map((value) => s('line', { class: 'axis', x1: at(value), x2: at(value), y1: 6, y2: 14 })),
-    predicted === null ? null : s('path', { class: 'predicted', d: `M${at(predicted)} 3l5 7-5 7-5-7z` }),
-    s('line', { class: 'interval', x1: at(measured.low), x2: at(measured.high), y1: 10, y2: 10 }),
-    s('circle', { class: 'measured', cx: at(measured.mean), cy: 10, r: 4 }));
-}
+/** One rate on a line: the measured interval, its mean as a dot, and the prediction. */
+const line = (measured, predicted) => shareLine(predicted, { 'aria-hidden': 'true' },
+  s('line', { class: 'interval', x1: at(measured.low), x2: at(measured.high), y1: 10, y2: 10 }),
+  s('circle', { class: 'measured', cx: at(measured.mean), cy: 10, r: 4 }));
 
 function rates(record, prediction) {
   const row = (name) => h('tr', {},
@@ -64,8 +58,6 @@ const ofFirst = ({ repeats, seed }) => (repeats > 1 ? `the first of ${repeats} r
 /** The measures of a run as rows: name, measured with its interval, predicted. */
 const measures = ({ record, prediction }) => ratesOf(record)
   .map((name) => [name, record[name].mean, record[name].low, record[name].high, prediction[name]]);
-
-const SETTINGS = ['vocab', 'dim', 'length', 'samples', 'width', 'activation', 'embedding', 'trigger', 'keep', 'early_rule', 'rounds', 'repeats', 'seed'];
 
 /** Files of a result. */
 function files(id, result) {
