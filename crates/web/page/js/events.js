@@ -28,6 +28,9 @@ export const listed = () => whole;
 /** Whether a run came, or ended, while the page was there. */
 export const isNew = (id) => whole && !earlier.has(id);
 
+/** What tells runs apart, also two of the same id before and after the server was restarted. */
+export const keyOf = ({ id, config }) => `${id} ${JSON.stringify(config)}`;
+
 /** Whether a run waits or goes on. */
 export const active = (run) => run.state === 'queued' || run.state === 'running';
 
@@ -36,10 +39,11 @@ function keep(run) {
   tell(onRuns);
 }
 
-/** Forgets runs that were removed while there was no connection. What the others are, the stream says itself. */
+/** Forgets runs that were removed while there was no connection. The stream sends the others; those it sent since are newer than the list. */
 async function prune() {
+  const before = new Map(runs);
   const present = (await get('/api/runs')).runs;
-  for (const id of runs.keys()) if (!present.some((run) => run.id === id)) runs.delete(id);
+  for (const [id, run] of before) if (runs.get(id) === run && !present.some((other) => other.id === id)) runs.delete(id);
   for (const run of present) if (!runs.has(run.id)) runs.set(run.id, run);
   if (!whole) for (const id of runs.keys()) if (!active(runs.get(id))) earlier.add(id);
   whole = true;
@@ -51,7 +55,12 @@ export function connect() {
   const stream = new EventSource('/api/events');
   stream.addEventListener('open', () => {
     tell(onLink, true);
-    prune();
+    // The server may have been restarted: then its runs begin at 0 again, and are others.
+    results.clear();
+    earlier.clear();
+    whole = false;
+    // Without an answer the list stays unknown until the next connection.
+    prune().catch(() => {});
   });
   stream.addEventListener('error', () => tell(onLink, false));
   stream.addEventListener('run', (event) => keep(JSON.parse(event.data)));

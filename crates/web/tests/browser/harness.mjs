@@ -106,8 +106,11 @@ export async function trained(page) {
   return api(`/api/runs/${await seen.jsonValue() - 1}`);
 }
 
-/** Opens the page at an address in a new context, waits until it has drawn, and gives it to the test. No complaint may be left. */
-export async function withPage({ at = '', size = 'desktop', dark = false }, test) {
+/**
+ * Opens the page at an address in a new context, waits until it has drawn, and gives it to the test. No complaint may be left.
+ * `prepare` is called with the page before it is opened.
+ */
+export async function withPage({ at = '', size = 'desktop', dark = false, prepare = () => {} }, test) {
   const context = await browser.newContext({ ...SIZES[size], colorScheme: dark ? 'dark' : 'light', acceptDownloads: true });
   const page = await context.newPage();
   const complaints = [];
@@ -121,6 +124,7 @@ export async function withPage({ at = '', size = 'desktop', dark = false }, test
   page.on('response', (response) => { if (response.status() >= 400) complaints.push(`status ${response.status()}: ${response.url()}`); });
   page.setDefaultTimeout(20000);
   try {
+    await prepare(page);
     await page.goto(`${base}/${at}`);
     await page.waitForSelector('html[data-ready]');
     if (!at || at.startsWith('#explore')) await drawn(page);

@@ -120,3 +120,55 @@ test('rings of other runs have a dark and a light edge', async () => {
   });
   await api(`/api/runs/${run.id}`, null, 'DELETE');
 });
+
+/** Answers for the server: `runs` are what the stream sends, again after so many milliseconds. */
+const streams = (page, runs, again) => page.route('**/api/events', (route) => route.fulfill({
+  contentType: 'text/event-stream',
+  body: [`retry: ${again()}\n\n`, ...runs().map(({ result, ...run }) => `event: run\ndata: ${JSON.stringify(run)}\n\n`)].join(''),
+}));
+
+test('after a restart of the server a run of the same number shows its own settings and result', async () => {
+  const runs = [];
+  for (const samples of [1500, 6000]) runs.push(await done({ dim: 80, trigger: 'keys', samples, repeats: 1 }));
+  const [first, second] = runs.map((run) => ({ ...run, id: 0 }));
+  let served = first;
+  const prepare = async (page) => {
+    await streams(page, () => [served], () => 100);
+    await page.route('**/api/runs', (route) => route.fulfill({ json: { runs: [served] } }));
+    await page.route('**/api/runs/0', (route) => route.fulfill({ json: served }));
+  };
+  await withPage({ at: '#try?run=0', prepare }, async (page) => {
+    const shows = async (run) => {
+      await page.waitForSelector(`#result h2 + p >> text=N = ${run.config.samples.toLocaleString('en-US')}`);
+      await page.waitForSelector(`#result .rates >> text=${run.accuracy.mean.toFixed(3)}`);
+      assert.match(await text(page, '#runs [data-run="0"] .note'), new RegExp(`N = ${run.config.samples.toLocaleString('en-US')}`));
+      assert.match(await text(page, '#runs-table [data-run="0"]'), new RegExp(run.accuracy.mean.toFixed(3)));
+      assert.match(await page.getAttribute('#dots [data-run="0"]', 'data-note'), new RegExp(`measured ${run.accuracy.mean.toFixed(3)}`));
+    };
+    await page.click('#to-explore');
+    await page.waitForSelector('#dots [data-run="0"]');
+    await page.click('#to-try');
+    await shows(first);
+    served = second;
+    await shows(second);
+  });
+  for (const { id } of runs) await api(`/api/runs/${id}`, null, 'DELETE');
+});
+
+test('a run that comes while the list of runs is asked for stays, and a list that fails is asked for again', async () => {
+  const run = await done({ dim: 80, trigger: 'keys', samples: 1500, repeats: 1 });
+  let asked = 0;
+  // The first answer is no list, the second one is of before the run came.
+  const prepare = async (page) => {
+    await streams(page, () => (asked ? [run] : []), () => (asked ? 600000 : 100));
+    await page.route('**/api/runs', async (route) => {
+      if (asked++) await page.waitForSelector(`#runs [data-run="${run.id}"]`);
+      await route.fulfill({ json: asked > 1 ? { runs: [] } : {} });
+    });
+  };
+  await withPage({ at: '#try?run=12345', prepare }, async (page) => {
+    await page.waitForSelector('#result >> text=Run 12345 is no longer here.');
+    assert.equal(await page.locator(`#runs [data-run="${run.id}"]`).count(), 1);
+  });
+  await api(`/api/runs/${run.id}`, null, 'DELETE');
+});

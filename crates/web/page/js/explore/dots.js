@@ -5,7 +5,7 @@
 import { colour } from '../colour.js';
 import { fill, h, $ } from '../dom.js';
 import { interval, share } from '../format.js';
-import { allRuns, listenRuns } from '../events.js';
+import { allRuns, keyOf, listenRuns } from '../events.js';
 import { place } from '../scale.js';
 import { atPoint, describe, foreign, setBy, sizeOf, unusual } from '../sizes.js';
 import { onTheme, theme } from '../theme.js';
@@ -82,7 +82,7 @@ export function makeDots(state, changed) {
   // Progress comes many times a second; only what is done changes the dots.
   let known = '';
   listenRuns(() => {
-    const done = allRuns().filter((run) => run.state === 'done').map((run) => run.id).join(' ');
+    const done = allRuns().filter((run) => run.state === 'done').map(keyOf).join(' ');
     if (done === known) return;
     known = done;
     show();

@@ -1,7 +1,7 @@
 // The runs: waiting, going on, ended. Each with its progress and a way to cancel or remove it.
 
 import { fill, h, s, say, $ } from '../dom.js';
-import { active, allRuns, drop, isNew, listenRuns } from '../events.js';
+import { active, allRuns, drop, isNew, keyOf, listenRuns } from '../events.js';
 import { interval, seconds, share } from '../format.js';
 import { describe, unusual } from '../sizes.js';
 import { showSteps } from './steps.js';
@@ -87,7 +87,7 @@ function delaysOf(node, run) {
  * a second, and a button that is pressed must still be there when it is let go.
  */
 export function showRun(node, run, view, build) {
-  const key = `${run.id} ${run.state} ${view}`;
+  const key = `${keyOf(run)} ${run.state} ${view}`;
   if (node.dataset.key !== key) {
     node.dataset.key = key;
     node.dataset.state = run.state;

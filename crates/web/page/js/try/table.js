@@ -1,7 +1,7 @@
 // All runs as a table that is sorted by a click on a column, and runs side by side.
 
 import { fill, h, $ } from '../dom.js';
-import { allRuns, listenRuns, resultOf } from '../events.js';
+import { allRuns, keyOf, listenRuns, resultOf } from '../events.js';
 import { count, interval, seconds, share } from '../format.js';
 import { csv, formats, save } from '../save.js';
 import { scrolling } from '../scroll.js';
@@ -69,7 +69,7 @@ export function makeTable(state, fail) {
 
   function show(anew) {
     const runs = sorted();
-    const key = runs.map((run) => run.id).join(' ');
+    const key = runs.map(keyOf).join(' ');
     if (state.get().tab !== 'try' || (!anew && key === known)) return;
     known = key;
     $('all-runs').hidden = runs.length === 0;
