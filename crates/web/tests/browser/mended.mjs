@@ -172,3 +172,16 @@ test('a run that comes while the list of runs is asked for stays, and a list tha
   });
   await api(`/api/runs/${run.id}`, null, 'DELETE');
 });
+
+/** Opened files as if none had a matrix. */
+const withoutMatrices = (page) => page.route('**/api/studies', async (route) => {
+  const answer = await (await route.fetch()).json();
+  for (const study of answer.studies) for (const file of study.embeddings) file.tensors = [];
+  await route.fulfill({ json: answer });
+});
+
+test('a file without matrices is inspected, so that the server can say why that fails', () => withPage({ at: '#plan', prepare: withoutMatrices }, async (page) => {
+  await page.click('#inspect-form button.main');
+  await page.waitForSelector('#inspect-result .answer', { timeout: 60000 });
+  assert.equal(await page.getAttribute('#inspect-result', 'aria-busy'), 'false');
+}));

@@ -15,6 +15,8 @@ const ROWS = [
   ['mean length', 'norm_mean'], ['spread of lengths', 'norm_cv'],
 ];
 const TICK = 500;
+/** In place of the largest matrix where a file has none: the server says why it cannot be inspected. */
+const NO_MATRIX = { rows: 0, columns: 0, seconds: 0 };
 
 function show(found) {
   const facts = (number) => (number === null || number === undefined ? null : count(number));
@@ -38,7 +40,7 @@ function waiting(node, name, estimate, stop) {
     const gone = (performance.now() - since) / 1000;
     const left = estimate - gone;
     say(clock, ` ${seconds(gone)}${left > 0 ? `, about ${seconds(Math.max(left, 0.1))} left` : ', longer than estimated'}`);
-    bar.value = Math.min(gone / estimate, 0.97);
+    bar.value = Math.min(gone / estimate || 0, 0.97);
   };
   tick();
   fill(node, h('p', { class: 'waiting' }, h('span', {}, `Reading ${name} …`, clock), bar,
@@ -144,7 +146,7 @@ export function makeInspect(state, { threads }) {
     node.setAttribute('aria-busy', 'true');
     const { tensors: all } = files[file.selectedIndex];
     const size = ({ rows, columns }) => rows * columns;
-    const matrix = all.find((each) => each.name === tensor.value) ?? all.reduce((best, each) => (size(each) > size(best) ? each : best));
+    const matrix = all.find((each) => each.name === tensor.value) ?? all.reduce((best, each) => (size(each) > size(best) ? each : best), NO_MATRIX);
     const end = waiting(node, tensor.value ? `${tensor.value} of ${shown}` : shown, matrix.seconds / threads, () => mine.abort());
     try {
       const body = { study, file: name, tensor: tensor.value || null, output_tensor: output.value || null, accuracy: level };
