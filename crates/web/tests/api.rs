@@ -287,12 +287,17 @@ fn opened_embeddings_are_inspected() {
     let folder = tempfile::tempdir().unwrap();
     let (rows, dim) = (40_usize, 8_usize);
     let data: Vec<f32> = (0..rows * dim).map(|i| ((i * i) as f32 * 0.37).sin()).collect();
-    let entries = [superpose_tensors::Entry::f32("rows", &[rows, dim], data)];
+    let names: Vec<String> = (0..200).map(|i| format!("block.{i}")).collect();
+    let mut entries: Vec<_> =
+        names.iter().map(|name| superpose_tensors::Entry::f32(name, &[2, 1], vec![1.0, 2.0])).collect();
+    entries.push(superpose_tensors::Entry::f32("rows", &[rows, dim], data));
     superpose_tensors::write(&folder.path().join("model.safetensors"), &entries).unwrap();
     std::fs::write(folder.path().join("broken.safetensors"), b"nonsense").unwrap();
     let server = Running::open(vec![folder.path().to_owned()]);
     let list = conforms(&server, "get", "/api/studies", &server.get("/api/studies"));
     let files = &list["studies"][0]["embeddings"];
+    // The largest are listed, and the first by name is not among them.
+    assert_eq!(files[1]["tensors"].as_array().unwrap().len(), 200);
     let matrix = &files[1]["tensors"][0];
     assert_eq!(
         (&matrix["name"], &matrix["rows"], &matrix["columns"]),

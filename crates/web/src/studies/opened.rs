@@ -1,5 +1,6 @@
 //! One study, store, folder or embedding file that was opened, and its present contents.
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant, SystemTime};
@@ -18,7 +19,7 @@ use super::{Change, folder};
 const MAX_CELLS: usize = 300_000;
 /// Time between two summaries of a store at least.
 const MIN_SUMMARY_INTERVAL: Duration = Duration::from_secs(2);
-/// Tensors of a file that are listed at most.
+/// Matrices of a file that are listed at most, the largest ones.
 const MAX_TENSORS: usize = 200;
 /// Embedding files of a folder that are listed at most.
 const MAX_EMBEDDING_FILES: usize = 50;
@@ -299,7 +300,10 @@ impl Opened {
                 }
                 _ => None,
             };
-            Ok(tensors.names().into_iter().filter_map(matrix).take(MAX_TENSORS).collect())
+            let mut matrices: Vec<Matrix> = tensors.names().into_iter().filter_map(matrix).collect();
+            matrices.sort_by_key(|matrix| Reverse(matrix.rows.saturating_mul(matrix.columns)));
+            matrices.truncate(MAX_TENSORS);
+            Ok(matrices)
         };
         let listed = |file: String| {
             let bytes = folder::metadata(&self.root, &file).map_or(0, |metadata| metadata.len());
