@@ -20,7 +20,7 @@ test('the strip shows the task and moves', () => withPage({}, async (page) => {
 }));
 
 test('a note says why recall after step 1 may be higher', () => withPage({ at: '#explore?trigger=values&dim=128&samples=8192' }, async (page) => {
-  assert.match(await text(page, '#one-step-note:not([hidden])'), /bare token/);
+  assert.match(await text(page, '#one-step-note:not([hidden])'), /measured on single tokens/);
   await page.click('#reset');
   await drawn(page);
   assert.ok(await page.locator('#one-step-note').isHidden());
