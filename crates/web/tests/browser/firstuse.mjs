@@ -189,8 +189,8 @@ test('the saved map says what it is of, and has what is seen', () => forget().th
   const png = await saved('PNG');
   assert.equal(png.readUInt32BE(16), 2 * Number(/width="([0-9]+)"/.exec(svg)[1]), 'two pixels per pixel');
   const [head, first] = String(await saved('CSV')).split('\n');
-  assert.equal(head, 'dim,samples,predicted_recall,limited_by,vocab,length,embedding,trigger');
-  assert.match(first, /,512,16,gaussian,keys$/);
+  assert.equal(head, 'dim,samples,predicted_accuracy,part,term,vocab,length,embedding,trigger');
+  assert.match(first, /,(memory|attention),[a-z_]+,512,16,gaussian,keys$/);
 })));
 
 test('the page has one name for each cause, and no names or numbers of the programs', () => withPage({ at: '#explore?vocab=2000&dim=128&length=64&samples=20000&trigger=values' }, async (page) => {

@@ -52,7 +52,7 @@ test('the map is saved as SVG, PNG, CSV and JSON', () => withPage({}, async (pag
   const png = await get('PNG');
   assert.equal(png.content.subarray(1, 4).toString(), 'PNG');
   const csv = String((await get('CSV')).content).trim().split('\n');
-  assert.equal(csv[0], 'dim,samples,predicted_recall,limited_by,vocab,length,embedding,trigger');
+  assert.equal(csv[0], 'dim,samples,predicted_accuracy,part,term,vocab,length,embedding,trigger');
   const json = JSON.parse((await get('JSON')).content);
   assert.equal(csv.length, 1 + json.accuracy.length);
   assert.equal(json.request.config.trigger, 'keys');
@@ -116,7 +116,7 @@ test('runs are sorted, compared and saved', async () => {
     await page.waitForSelector('#compared tbody tr');
     assert.match(await text(page, '#compared'), new RegExp(`Run ${ids[0]}.*Run ${ids[1]}.*recall`, 's'));
     const csv = await saved(page, '#runs-table [data-format=CSV]');
-    assert.match(String(csv.content), /^run,V,d,L,N,m,trigger,embedding,seeds,measured,predicted,difference,time,low,high\n/);
+    assert.match(String(csv.content), /^run,vocab,dim,length,samples,width,activation,embedding,trigger,keep,early_rule,rounds,repeats,seed,measured,low,high,predicted,seconds\n/);
     await page.click(`#run-${ids[0]}`);
     await page.waitForSelector('#result [data-format=JSON]');
     assert.equal(JSON.parse((await saved(page, '#result [data-format=JSON]')).content).record.config.samples, 1500);

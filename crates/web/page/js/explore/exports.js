@@ -6,7 +6,6 @@ import { brief, share } from '../format.js';
 import { csv, formats, png, save } from '../save.js';
 import { ticks } from '../scale.js';
 import { lineOf, nameOfSize, setBy } from '../sizes.js';
-import { nameOf } from '../terms.js';
 import { theme } from '../theme.js';
 
 /** Settings that a map holds fixed, unless they are on an axis. */
@@ -108,9 +107,10 @@ function cells(seen) {
   const { map } = seen;
   const columns = map.x.values.length;
   const fixed = fixedOf(seen);
-  return csv([map.x.size, map.y.size, 'predicted_recall', 'limited_by', ...fixed.map(([name]) => name)], map.accuracy.map((recall, index) => [
-    map.x.values[index % columns], map.y.values[Math.floor(index / columns)], recall,
-    map.dominant[index] < 0 ? null : nameOf(map.dominants[map.dominant[index]]), ...fixed.map(([, value]) => value)]));
+  return csv([map.x.size, map.y.size, 'predicted_accuracy', 'part', 'term', ...fixed.map(([name]) => name)], map.accuracy.map((recall, index) => {
+    const { part, term } = map.dominants[map.dominant[index]] ?? {};
+    return [map.x.values[index % columns], map.y.values[Math.floor(index / columns)], recall, part, term, ...fixed.map(([, value]) => value)];
+  }));
 }
 
 /** Makes the buttons under the map; `look` gives what is shown, or null. */

@@ -5,6 +5,7 @@ import { allRuns, keyOf, listenRuns, resultOf } from '../events.js';
 import { count, interval, seconds, share } from '../format.js';
 import { csv, formats, save } from '../save.js';
 import { scrolling } from '../scroll.js';
+import { SETTINGS } from '../sizes.js';
 import { term } from '../terms.js';
 
 /** Columns: name, the value that sorts, and how it is shown. */
@@ -18,8 +19,13 @@ const COLUMNS = [
   ['difference', (run) => (run.predicted === null ? null : run.accuracy.mean - run.predicted), (value) => (value === null ? '–' : value.toFixed(3))],
   ['time', (run) => run.seconds, seconds],
 ];
-const SETTINGS = ['V', 'd', 'L', 'N', 'm', 'trigger', 'embedding', 'seeds'];
+const COMPARED = ['V', 'd', 'L', 'N', 'm', 'trigger', 'embedding', 'seeds'];
 const RATES = ['accuracy', 'memory_accuracy', 'lock_rate', 'one_step_accuracy'];
+
+/** Columns of the file, and a run's values in them. */
+const SAVED = ['run', ...SETTINGS, 'measured', 'low', 'high', 'predicted', 'seconds'];
+const saved = ({ id, config, accuracy, predicted, seconds: time }) =>
+  [id, ...SETTINGS.map((name) => config[name]), accuracy.mean, accuracy.low, accuracy.high, predicted, time];
 
 /** Makes the table of runs that are done. */
 export function makeTable(state, fail) {
@@ -56,7 +62,7 @@ export function makeTable(state, fail) {
     try {
       const results = await Promise.all(runs.map((run) => resultOf(run.id)));
       const row = (name, cells) => h('tr', {}, h('th', { scope: 'row' }, name), cells.map((cell) => h('td', { class: 'value' }, cell)));
-      const settings = COLUMNS.filter(([name]) => SETTINGS.includes(name)).map(([name, value, shown]) => row(name, runs.map((run) => shown(value(run), run))));
+      const settings = COLUMNS.filter(([name]) => COMPARED.includes(name)).map(([name, value, shown]) => row(name, runs.map((run) => shown(value(run), run))));
       const line = (name) => row(term(name), results.map(({ record, prediction }) => [interval(record[name]), h('small', {}, `predicted ${share(prediction[name])}`)]));
       fill($('compared'), scrolling('Runs side by side', h('table', { class: 'data' },
         h('thead', {}, h('tr', {}, h('td', {}), runs.map((run) => h('th', { scope: 'col', class: 'value' }, `Run ${run.id}`)))),
@@ -76,7 +82,7 @@ export function makeTable(state, fail) {
     fill($('runs-table'), scrolling('Table of all runs', h('table', { class: 'data runs-table' },
       h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'compare'), COLUMNS.map(head))), h('tbody', {}, runs.map(row)))),
     formats('Save all runs', {
-      CSV: () => save('runs.csv', csv([...COLUMNS.map(([name]) => name), 'low', 'high'], runs.map((run) => [...COLUMNS.map(([, value]) => value(run)), run.accuracy.low, run.accuracy.high])), 'text/csv'),
+      CSV: () => save('runs.csv', csv(SAVED, runs.map(saved)), 'text/csv'),
       JSON: () => save('runs.json', JSON.stringify(runs, null, 1), 'application/json'),
     }));
     for (const id of chosen) if (!runs.some((run) => run.id === id)) chosen.delete(id);
