@@ -101,6 +101,11 @@ impl Svg {
         self.element("g", &format!("transform=\"translate({} {})\"", number(x), number(y)), draw);
     }
 
+    /// Draws a group with a class, by which a page finds its elements.
+    pub fn group(&mut self, class: &str, draw: impl FnOnce(&mut Self)) {
+        self.element("g", &format!("class=\"{class}\""), draw);
+    }
+
     /// Draws with everything cut off outside a rectangle at the origin.
     pub fn cut(&mut self, width: f64, height: f64, draw: impl FnOnce(&mut Self)) {
         let (width, height) = (number(width), number(height));

@@ -139,6 +139,16 @@ fn series_of_one_name_have_one_legend_entry() {
     assert_eq!(svg.matches("#0072b2").count(), 6);
 }
 
+/// A page finds the points, not the marker of the legend.
+#[test]
+fn small_points_are_a_group() {
+    let points = Series::points("run", [(0.5, 0.5), (1.5, 0.5)]).small();
+    let svg = checked(&Figure::new().panel(chart(false).with(points)));
+    let group = svg.split_once("<g class=\"points\">").unwrap().1;
+    assert_eq!(group.split_once("</g>").unwrap().0.matches("<circle").count(), 2);
+    assert_eq!(svg.matches("<circle").count(), 3);
+}
+
 /// The third series has triangles; small markers are circles both in the chart and in the legend.
 #[test]
 fn legend_shows_the_marker_of_the_chart() {

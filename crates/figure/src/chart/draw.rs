@@ -235,9 +235,11 @@ impl<'a> ChartDrawing<'a> {
                 svg.interval(from, to, (CAP, 0.0), stroke);
             }
         }
-        for (_, spot) in shown() {
-            self.marker(series, look).draw(svg, spot, &color, palette.background);
-        }
+        let marker = self.marker(series, look);
+        let draw = |svg: &mut Svg| {
+            shown().for_each(|(_, spot)| marker.draw(svg, spot, &color, palette.background));
+        };
+        if series.small { svg.group("points", draw) } else { draw(svg) }
     }
 }
 

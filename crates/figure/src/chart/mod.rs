@@ -97,7 +97,7 @@ impl Series {
         Self { dashes: Some(DASHES[2]), ..self }
     }
 
-    /// Makes the points small, for large numbers of points.
+    /// Makes the points small, for large numbers of points. In the SVG they are a group of the class `points`.
     pub fn small(self) -> Self {
         Self { small: true, ..self }
     }

@@ -42,7 +42,7 @@ function tradeOff({ svg, curve: rows }, caption) {
   panels.forEach((panel, index) => {
     const size = panels.length > 1 && index === 0 ? 'width' : 'samples';
     const drawn = rows.filter((row) => row[size] !== null);
-    const circles = [...panel.querySelectorAll('circle[r="1.4"]')];
+    const circles = [...panel.querySelectorAll('.points circle')];
     if (circles.length !== drawn.length) return;
     circles.forEach((circle, place) => {
       const { dim, width, samples, parameters } = drawn[place];
