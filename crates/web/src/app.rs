@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::{Json, Router, middleware};
+use superpose_core::backend::Device;
 use tokio::sync::Semaphore;
 
 use crate::error::ApiError;
@@ -12,8 +13,6 @@ use crate::guard::{Guard, guard};
 use crate::routes::routes;
 use crate::runs::Runs;
 use crate::studies::Studies;
-use superpose_core::backend::Device;
-
 use crate::work::Work;
 use crate::{ServeError, page};
 

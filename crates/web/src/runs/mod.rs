@@ -33,8 +33,8 @@ pub const MAX_KEPT: usize = 100;
 /// Estimated seconds of a run at most.
 pub const MAX_RUN_SECONDS: f64 = 60.0;
 
-/// How many times as fast as a core a GPU is at least, for the estimate of time without the noise budget: 10 times in runs of a few milliseconds, some hundred
-/// times in long ones (measured on an H200).
+/// How many times as fast as a core a GPU is at least, for the estimate of time without the noise budget: 10 times in runs
+/// of a few milliseconds, some hundred times in long ones (measured on an H200).
 const DEVICE_SPEED: f64 = 10.0;
 /// Repeats of a run at most.
 pub const MAX_REPEATS: usize = 100;
