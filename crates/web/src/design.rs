@@ -117,7 +117,7 @@ fn check_cost(tensors: &Tensors<'_>, names: [Option<&str>; 2]) -> Result<(), Api
     if total <= MAX_INSPECT_SECONDS {
         return Ok(());
     }
-    let together = if largest.0 < total { ", with the other" } else { "" };
+    let together = if largest.0 < total { " together with the other matrix" } else { "" };
     let why = format!("would take about {total:.0} s{together}, and {MAX_INSPECT_SECONDS:.0} s are allowed");
     Err(ApiError::invalid(format!("{} {why}", largest.1)).hint("superpose inspect takes larger ones"))
 }
