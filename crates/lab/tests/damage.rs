@@ -161,3 +161,30 @@ fn removed_and_replaced_files_are_errors() {
         }
     }
 }
+
+/// A merge into a store that is removed or replaced before or during it is an error.
+#[cfg(unix)]
+#[test]
+fn store_removed_during_a_merge_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    run_into(Shard::open(&at("a.jsonl"), None).unwrap()).unwrap();
+    run_into(Store::open(&at("other.sqlite")).unwrap()).unwrap();
+    for early in [true, false] {
+        let mut store = Store::open(&at("a.sqlite")).unwrap();
+        let replace = || {
+            std::fs::remove_file(at("a.sqlite")).unwrap();
+            std::fs::copy(at("other.sqlite"), at("a.sqlite")).unwrap();
+        };
+        if early {
+            replace();
+        }
+        let each = &mut |_: &Path| {
+            if !early {
+                replace()
+            }
+        };
+        let error = merge(&[at("a.jsonl")], &mut store, each).unwrap_err();
+        assert!(matches!(error, StoreError::Replaced { .. }), "{error}");
+    }
+}

@@ -88,9 +88,16 @@ fn moved_file_is_known_and_changed_file_is_refused() {
     // Two workers that saw different contents are not merged.
     let other = Shard::path(folder.path(), 2, 2);
     assert_eq!(run(&first, Shard::open(&other, None).unwrap()).unwrap(), 2);
+    let mixed = place("mixed.jsonl");
+    std::fs::write(&mixed, [&shard, &other].map(|path| std::fs::read_to_string(path).unwrap()).concat())
+        .unwrap();
     let merged = merge(&[shard, other], &mut Store::open(&place("m.sqlite")).unwrap(), &mut |_| {}).unwrap();
     assert_eq!((merged.shards, merged.added, merged.refused.len()), (1, 2, 1));
     assert!(merged.refused[0].to_string().contains("2-of-2.jsonl, line 1: embedding_file = "));
+    // Nor is a shard with both.
+    let merged = merge(&[mixed], &mut Store::open(&place("n.sqlite")).unwrap(), &mut |_| {}).unwrap();
+    assert_eq!((merged.shards, merged.added, merged.refused.len()), (0, 0, 1));
+    assert!(merged.refused[0].to_string().contains("mixed.jsonl, line 3: embedding_file = "));
 }
 
 #[test]

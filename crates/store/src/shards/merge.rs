@@ -73,6 +73,7 @@ pub fn merge(
         }
         batch.commit()?;
     }
+    store.check_file()?;
     Ok(merged)
 }
 
@@ -93,11 +94,14 @@ fn merge_one(
         }
     };
     let entries = &content.entries;
+    // With those of the shard's earlier lines.
+    let mut extended = inputs.clone();
     for (i, entry) in entries.iter().enumerate() {
-        if let Err(error) = check_input(inputs, &entry.config) {
+        if let Err(error) = check_input(&extended, &entry.config) {
             merged.refused.push(ShardError::Input { path: path.into(), line: i + 1, error: error.into() });
             return Ok(None);
         }
+        extended.extend(InputFile::of(&entry.config));
     }
     let (mut added, mut known) = (0, 0);
     let mut conflict = None;
@@ -114,7 +118,7 @@ fn merge_one(
         merged.refused.push(ShardError::Line { path: path.into(), line, problem });
     }
     if taken {
-        inputs.extend(entries.iter().filter_map(|entry| InputFile::of(&entry.config)));
+        *inputs = extended;
         merged.shards += 1;
         merged.added += added;
         merged.known += known;

@@ -120,7 +120,7 @@ impl Store {
 
     /// Fails if the path names another file than the one that is open. The log of that file must not be applied to another one, so
     /// it is emptied.
-    fn check_file(&self) -> Result<(), StoreError> {
+    pub(crate) fn check_file(&self) -> Result<(), StoreError> {
         self.id.check(&self.path).inspect_err(|_| {
             let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
             self.leave_alone();
@@ -217,7 +217,11 @@ impl Store {
     }
 
     /// Begins a transaction.
+    ///
+    /// # Errors
+    /// Fails if the file was removed or replaced, or cannot be written.
     pub fn batch(&mut self) -> Result<Batch<'_>, StoreError> {
+        self.check_file()?;
         let failed = |error| StoreError::sqlite(&self.path, error);
         // Rolled back when dropped before the commit.
         let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
@@ -318,7 +322,6 @@ impl Results for Store {
     }
 
     fn keep(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
-        self.check_file()?;
         let mut batch = self.batch()?;
         batch.take(entries, |_, _| true)?;
         batch.commit()?;

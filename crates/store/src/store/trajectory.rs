@@ -23,7 +23,7 @@ impl Store {
             transaction.execute("INSERT INTO points VALUES (?1, ?2, ?3, ?4)", row).map_err(failed)?;
         }
         transaction.commit().map_err(failed)?;
-        self.id.check(&self.path)
+        self.check_file()
     }
 
     /// The trajectory of a cell in the order of steps; empty where none was kept.
