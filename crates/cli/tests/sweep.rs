@@ -337,23 +337,24 @@ fn merged_shards_of_a_job_array_equal_a_local_run() {
     assert!(text(&command.output().unwrap().stderr).contains("SLURM_ARRAY_TASK_ID = 12"));
 }
 
-/// A limit on the size of files simulates a full disk.
+/// A limit on the size of files simulates a full disk; for a shard the system names it.
 #[cfg(unix)]
 #[test]
 fn full_disk_is_an_error_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     long_sweep(folder, "a.toml");
-    for (arguments, kept) in
-        [("sweep a.toml", "a.sqlite"), ("sweep a.toml --shard 1/1 --store b.sqlite", "1-of-1.jsonl")]
-    {
+    for (arguments, kept, problem) in [
+        ("sweep a.toml", "a.sqlite", "disk"),
+        ("sweep a.toml --shard 1/1 --store b.sqlite", "1-of-1.jsonl", "too large"),
+    ] {
         // The unit is 512 or 1024 bytes, depending on the shell. The signal of the limit is ignored, because a full disk sends none.
         let line =
             format!("trap '' XFSZ; ulimit -f 4000; exec {} {arguments}", env!("CARGO_BIN_EXE_superpose"));
         let output = Command::new("sh").args(["-c", &line]).current_dir(folder).output().unwrap();
         let error = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments}: {error}");
-        assert!(error.contains("disk") && error.contains(kept), "{arguments}: {error}");
+        assert!(error.contains(problem) && error.contains(kept), "{arguments}: {error}");
         let (out, error) = works(folder, arguments);
         assert!(error.contains(" done already") && out.contains("4,000 done, 0 failed"), "{error}{out}");
     }

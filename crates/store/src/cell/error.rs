@@ -20,7 +20,7 @@ pub enum StoreError {
     Format { path: PathBuf, found: usize, known: usize },
     #[error("{}: the file system does not allow a write-ahead log; put the store on a local disk", path.display())]
     NoLog { path: PathBuf },
-    #[error("{}: the disk is full; everything committed before is safe, and a second run continues there", path.display())]
+    #[error("{}: the disk or the quota is full; everything committed before is safe, and a second run continues there", path.display())]
     Full { path: PathBuf },
     #[error("{}: disk error ({error}); committed results are safe, and a second run continues", path.display())]
     Disk { path: PathBuf, error: rusqlite::Error },
@@ -65,10 +65,10 @@ impl FileId {
 }
 
 impl StoreError {
-    /// An error of the file system; a full disk is named.
+    /// An error of the file system; a full disk or quota is named.
     pub fn io(path: &Path, error: std::io::Error) -> StoreError {
         match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::FileTooLarge => StoreError::Full { path: path.into() },
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::Full { path: path.into() },
             _ => StoreError::Io { path: path.into(), error },
         }
     }
@@ -88,5 +88,18 @@ impl StoreError {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
             _ => StoreError::Sqlite { path, error },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_disks_and_quotas_are_told_from_limits_of_a_file() {
+        let error = |kind: ErrorKind| StoreError::io("a".as_ref(), kind.into());
+        assert!(matches!(error(ErrorKind::StorageFull), StoreError::Full { .. }));
+        assert!(matches!(error(ErrorKind::QuotaExceeded), StoreError::Full { .. }));
+        assert!(matches!(error(ErrorKind::FileTooLarge), StoreError::Io { .. }));
     }
 }
