@@ -7,6 +7,7 @@ mod expression;
 mod file;
 
 pub(crate) use file::scalar;
+pub use superpose_store::cell::fingerprint;
 pub use superpose_store::shards::*;
 
 use std::collections::HashSet;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use superpose_core::config::{Settings, Value};
+use superpose_core::config::{Settings, Value, Values};
 
 use super::StoreError;
 
@@ -33,8 +33,9 @@ impl InputFile {
     /// The file that settings name.
     pub fn of(settings: &Settings) -> Option<InputFile> {
         settings.input_digest.as_ref()?;
-        InputFile::new(SETTINGS.map(|name| match settings.get(name) {
-            Value::Text(text) => Some(text.into_owned()),
+        let values = Values::of(settings);
+        InputFile::new(SETTINGS.map(|name| match values.get(name) {
+            Some(Value::Text(text)) => Some(text.to_string()),
             _ => None,
         }))
     }
@@ -46,10 +47,8 @@ impl InputFile {
 /// Fails if one of the results was made with other contents.
 pub fn check_input(known: &InputFiles, settings: &Settings) -> Result<(), StoreError> {
     let Some(now) = InputFile::of(settings) else { return Ok(()) };
-    let recorded = known.iter().filter(|file| file.name == now.name);
-    let recorded: Vec<&InputFile> = recorded.collect();
-    match recorded.first() {
-        Some(other) if !recorded.contains(&&now) => {
+    match known.iter().find(|file| file.name == now.name) {
+        Some(other) if !known.contains(&now) => {
             let short = |digest: &str| digest.chars().take(16).collect();
             let (setting, file) = settings.input_file().unwrap_or_default();
             Err(StoreError::OtherInput {

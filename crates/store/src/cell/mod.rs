@@ -16,7 +16,7 @@ pub(crate) use error::FileId;
 pub use error::StoreError;
 pub(crate) use input::SETTINGS as INPUT_SETTINGS;
 pub use input::{InputFile, InputFiles, check_input};
-pub use key::{Key, NUMERICS_REVISION};
+pub use key::{Key, NUMERICS_REVISION, fingerprint};
 pub use order::{deal, longest_first, wide};
 pub use outcome::{Noise, Outcome};
 pub use results::{Entry, Known, Memory, Results};

@@ -6,4 +6,4 @@ mod survey;
 
 pub use merge::{Merged, merge, shards_in};
 pub use shard::{Shard, ShardError};
-pub use survey::{ShareSurvey, Survey, fingerprint};
+pub use survey::{ShareSurvey, Survey};

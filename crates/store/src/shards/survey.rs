@@ -12,7 +12,7 @@ use superpose_core::config::Config;
 
 use super::merge::shards_in;
 use super::shard::{Shard, ShardError, read};
-use crate::cell::{Entry, Key, Known, Results, deal, estimated_seconds};
+use crate::cell::{Entry, Key, Known, Results, deal, estimated_seconds, fingerprint};
 use crate::store::{Store, StoreError};
 
 /// One share of the cells.
@@ -195,14 +195,4 @@ impl Survey {
 /// Returns the place of each cell by its key under an arithmetic.
 fn places(cells: &[Config], numerics: &Numerics) -> HashMap<Key, usize> {
     cells.iter().enumerate().map(|(place, cell)| (Key::new(cell, numerics), place)).collect()
-}
-
-/// Returns a short hash of words in their order.
-pub fn fingerprint(words: impl Iterator<Item = String>) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for word in words {
-        hasher.update(&(word.len() as u64).to_le_bytes());
-        hasher.update(word.as_bytes());
-    }
-    hasher.finalize().to_hex()[..16].into()
 }

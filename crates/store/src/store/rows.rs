@@ -4,7 +4,7 @@ use rusqlite::{Row, Statement, params};
 use serde::Serialize;
 use superpose_core::config::schema::Sparse;
 
-use crate::cell::{Entry, Known};
+use crate::cell::{Entry, Known, fingerprint};
 
 /// One row by its key.
 pub const SELECT: &str = "SELECT key, config, outcome, reason, numerics_revision, numerics, version, checksum \
@@ -25,17 +25,6 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("a cell is plain values")
 }
 
-/// The checksum of the stored texts of a row. It covers these and not what they mean, so that it stays the same when measures
-/// are added.
-pub fn checksum<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for text in texts {
-        hasher.update(&(text.len() as u64).to_le_bytes());
-        hasher.update(text.as_bytes());
-    }
-    hasher.finalize().to_hex()[..16].into()
-}
-
 pub fn write(insert: &mut Statement<'_>, entry: &Entry) -> rusqlite::Result<()> {
     let config = json(&Sparse(&entry.config));
     let (outcome, reason) = match &entry.result {
@@ -46,7 +35,8 @@ pub fn write(insert: &mut Statement<'_>, entry: &Entry) -> rusqlite::Result<()> 
     let (numerics, version) = (entry.numerics.word(), &entry.version);
     let (outcome, reason) = (outcome.as_deref(), reason.map(String::as_str));
     let text = revision.to_string();
-    let checksum = checksum([
+    // Of the stored texts and not of what they mean, so that it stays the same when measures are added.
+    let checksum = fingerprint([
         &*key,
         &config,
         outcome.unwrap_or_default(),
@@ -79,7 +69,7 @@ pub fn read(row: &Row<'_>) -> Result<Entry, String> {
     let outcome = text(2)?;
     let damaged = |what: &str| format!("the row of cell {key}: {what}");
     let texts = [key, config, outcome.unwrap_or_default(), reason, &revision.to_string(), numerics, version];
-    if checksum(texts) != present(7)? {
+    if fingerprint(texts) != present(7)? {
         return Err(damaged("its checksum does not fit"));
     }
     let entry = Entry {

@@ -3,9 +3,8 @@
 use rusqlite::Row;
 use superpose_core::train::TrajectoryPoint;
 
-use super::rows::checksum;
 use super::{Store, StoreError};
-use crate::cell::Key;
+use crate::cell::{Key, fingerprint};
 
 impl Store {
     /// Keeps the trajectory of a cell in place of the one that was there.
@@ -18,7 +17,7 @@ impl Store {
         transaction.execute("DELETE FROM points WHERE key = ?1", [key.to_string()]).map_err(failed)?;
         for point in points {
             let text = serde_json::to_string(point).expect("a point is plain numbers");
-            let checksum = checksum([&*key.to_string(), &point.step.to_string(), &text]);
+            let checksum = fingerprint([&*key.to_string(), &point.step.to_string(), &text]);
             let row = (key.to_string(), point.step, text, checksum);
             transaction.execute("INSERT INTO points VALUES (?1, ?2, ?3, ?4)", row).map_err(failed)?;
         }
@@ -38,7 +37,7 @@ impl Store {
             self.connection.prepare(sql)?.query_map([&key], row)?.collect()
         };
         let point = |(step, text, sum): &(i64, String, String)| {
-            if checksum([&*key, &step.to_string(), text]) != *sum {
+            if fingerprint([&*key, &step.to_string(), text]) != *sum {
                 return Err(self.damaged(format!("step {step} of cell {key}: its checksum does not fit")));
             }
             serde_json::from_str(text).map_err(|error| self.damaged(format!("trajectory: {error}")))
