@@ -134,7 +134,7 @@ impl MemorySettings {
     }
 
     /// The most facts that a memory of this dimension and width may have.
-    pub fn most_facts(&self) -> usize {
+    pub fn max_facts(&self) -> usize {
         let numbers = if self.rule == Rule::Hopfield { MAX_EXACT } else { MAX_ENTRIES };
         (numbers / self.dim.max(self.inputs()).max(1)).min(MAX_FACTS)
     }
@@ -143,8 +143,8 @@ impl MemorySettings {
     pub fn check(self) -> Result<MemoryConfig, ConfigError> {
         check_ranges(&self, MemorySettings::settings())?;
         check_seed(self.seed, self.repeats)?;
-        if self.facts > self.most_facts() {
-            let allowed = format!("at these sizes a memory may have at most {} facts", self.most_facts());
+        if self.facts > self.max_facts() {
+            let allowed = format!("at these sizes a memory may have at most {} facts", self.max_facts());
             return Err(ConfigError::value("facts", self.facts, allowed));
         }
         if !(2..=self.facts).contains(&self.label_count()) {

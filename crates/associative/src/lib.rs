@@ -51,15 +51,15 @@ pub struct Recall {
 /// # Errors
 /// When the backend's token was cancelled, or its device failed.
 pub fn recall(config: &MemoryConfig, backend: &Backend) -> Result<Recall, DeviceError> {
-    if config.rule == Rule::Hopfield {
-        let network = Hopfield::store(config.facts, config.dim, config.seed, backend)?;
-        return Ok(network.recall(backend)?);
-    }
-    let pairs = Pairs::<f32>::draw(config, backend)?;
-    let weights = match config.rule {
-        Rule::Trained => return train::train(config, &pairs, backend),
-        Rule::LeastSquares => weights::least_squares(&pairs, backend)?,
-        _ => weights::hebbian(&pairs, backend)?,
+    let computed = |rule: fn(&Pairs<f32>, &Backend) -> Result<Weights<f32>>| {
+        let pairs = Pairs::draw(config, backend)?;
+        let weights = rule(&pairs, backend)?;
+        Workspace::default().read(&pairs, &weights, backend)
     };
-    Ok(Workspace::default().read(&pairs, &weights, backend)?)
+    Ok(match config.rule {
+        Rule::Hebbian => computed(weights::hebbian)?,
+        Rule::LeastSquares => computed(weights::least_squares)?,
+        Rule::Trained => train::train(config, &Pairs::<f32>::draw(config, backend)?, backend)?,
+        Rule::Hopfield => Hopfield::store(config.facts, config.dim, config.seed, backend)?.recall(backend)?,
+    })
 }
