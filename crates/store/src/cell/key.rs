@@ -50,17 +50,6 @@ pub fn fingerprint(texts: impl IntoIterator<Item: AsRef<str>>) -> String {
     hasher.finalize().to_hex()[..16].into()
 }
 
-/// Returns a short hash of texts in their order.
-pub fn fingerprint(texts: impl IntoIterator<Item: AsRef<str>>) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for text in texts {
-        let text = text.as_ref();
-        hasher.update(&(text.len() as u64).to_le_bytes());
-        hasher.update(text.as_bytes());
-    }
-    hasher.finalize().to_hex()[..16].into()
-}
-
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", self.0)
