@@ -73,13 +73,12 @@ impl<T: Real> Workspace<T> {
         loss
     }
 
-    /// The mean loss over rows of keys and their labels; its gradient goes to `gradient`. Runs on the caller's thread.
+    /// The mean loss over the facts of a batch, or over all; its gradient goes to `gradient`. Runs on the caller's thread.
     pub fn gradient(
         &mut self,
         pairs: &Pairs<T>,
         weights: &Weights<T>,
-        keys: View<'_, T>,
-        labels: &[u32],
+        batch: Option<&[u32]>,
         gradient: &mut Weights<f64>,
         backend: &Backend,
     ) -> Result<f64> {
@@ -88,14 +87,20 @@ impl<T: Real> Workspace<T> {
             sum.resize(tensor.len(), T::ZERO);
         }
         let (mut loss, rows) = (0.0, block_rows(pairs, weights));
-        for start in (0..keys.rows()).step_by(rows) {
+        let (mut keys, mut labels) = (Vec::new(), Vec::new());
+        let count = batch.map_or(pairs.facts(), <[u32]>::len);
+        for start in (0..count).step_by(rows) {
             backend.check_cancelled()?;
-            let end = keys.rows().min(start + rows);
-            let block = keys.rows_in(start, end);
-            self.forward(pairs, weights, block);
-            loss += self.backward(pairs, &weights[0], block, &labels[start..end]);
+            let end = count.min(start + rows);
+            // Gathered block by block, since all keys of a large batch take much memory.
+            let (keys, labels) = match batch {
+                None => (pairs.keys().rows_in(start, end), &pairs.labels[start..end]),
+                Some(batch) => pairs.gather(&batch[start..end], &mut keys, &mut labels),
+            };
+            self.forward(pairs, weights, keys);
+            loss += self.backward(pairs, &weights[0], keys, labels);
         }
-        let share = 1.0 / keys.rows() as f64;
+        let share = 1.0 / count as f64;
         for (mean, sum) in gradient.iter_mut().zip(&self.sums) {
             mean.clear();
             mean.extend(sum.iter().map(|x| -share * x.to_f64()));
@@ -142,8 +147,7 @@ mod tests {
         for scale in [30.0, 60.0, 100.0, 200.0] {
             weights[0].iter_mut().for_each(|x| *x *= scale);
             let mut gradient = Weights::default();
-            let (keys, labels) = (pairs.keys(), &pairs.labels);
-            work.gradient(&pairs, &weights, keys, labels, &mut gradient, &Backend::single()).unwrap();
+            work.gradient(&pairs, &weights, None, &mut gradient, &Backend::single()).unwrap();
             let subnormal = work.logits.iter().chain(&work.output).filter(|x| x.is_subnormal()).count();
             assert_eq!(subnormal, 0, "subnormal numbers at scale {scale}");
             weights[0].iter_mut().for_each(|x| *x /= scale);
@@ -182,23 +186,24 @@ mod tests {
             // A different bias for each unit, away from the kinks.
             weights[2].iter_mut().enumerate().for_each(|(i, b)| *b = 0.1 - 0.03 * i as f64);
             let mut work = Workspace::default();
-            let mut loss = |weights: &Weights<f64>| {
+            let mut loss = |weights: &Weights<f64>, batch: Option<&[u32]>| {
                 let mut gradient = Weights::default();
-                let (keys, labels) = (pairs.keys(), &pairs.labels);
-                let loss = work.gradient(&pairs, weights, keys, labels, &mut gradient, &Backend::single());
+                let loss = work.gradient(&pairs, weights, batch, &mut gradient, &Backend::single());
                 (loss.unwrap(), gradient)
             };
-            let (_, gradient) = loss(&weights);
+            let (whole, gradient) = loss(&weights, None);
             assert_eq!(gradient[1].is_empty(), width.is_none());
+            let all: Vec<u32> = (0..300).collect();
+            assert_eq!(loss(&weights, Some(&all)), (whole, gradient.clone()));
             let step = 1e-6;
             for (tensor, slopes) in gradient.iter().enumerate() {
                 assert_eq!(slopes.len(), weights[tensor].len());
                 for (i, &slope) in slopes.iter().enumerate() {
                     let mut moved = weights.clone();
                     moved[tensor][i] += step;
-                    let (up, _) = loss(&moved);
+                    let (up, _) = loss(&moved, None);
                     moved[tensor][i] -= 2.0 * step;
-                    let difference = (up - loss(&moved).0) / (2.0 * step);
+                    let difference = (up - loss(&moved, None).0) / (2.0 * step);
                     assert!(
                         (difference - slope).abs() < 1e-8,
                         "tensor {tensor}, entry {i}: {difference} for {slope}"

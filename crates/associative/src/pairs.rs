@@ -56,6 +56,20 @@ impl<T: Real> Pairs<T> {
         View::new(&self.values, self.values.len() / self.dim, self.dim)
     }
 
+    /// Copies the keys and labels of some facts into buffers, and returns them.
+    pub fn gather<'b>(
+        &self,
+        facts: &[u32],
+        keys: &'b mut Vec<T>,
+        labels: &'b mut Vec<u32>,
+    ) -> (View<'b, T>, &'b [u32]) {
+        keys.clear();
+        keys.extend(facts.iter().flat_map(|&fact| &self.keys[fact as usize * self.dim..][..self.dim]));
+        labels.clear();
+        labels.extend(facts.iter().map(|&fact| self.labels[fact as usize]));
+        (View::new(keys, facts.len(), self.dim), labels)
+    }
+
     /// The value of each fact, a row for each fact.
     pub fn targets(&self) -> Vec<T> {
         let row = |&label: &u32| &self.values[label as usize * self.dim..][..self.dim];

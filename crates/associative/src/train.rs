@@ -1,7 +1,7 @@
 //! Training of a memory, with all facts at every step or with mini-batches drawn by frequency.
 
 use super::{MemoryConfig, Pairs, Recall, Weights, Workspace, weights};
-use superpose_core::backend::{Backend, DeviceError, Facts, MemoryLearner, Real, Result, View};
+use superpose_core::backend::{Backend, DeviceError, Facts, MemoryLearner, Real, Result};
 use superpose_core::evaluate::Tally;
 use superpose_core::random::{Stream, Words};
 use superpose_core::train::{Moments, Update};
@@ -89,16 +89,7 @@ struct OnCpu<'a, T> {
 impl<T: Real> Train for OnCpu<'_, T> {
     fn step(&mut self, batch: Option<&[u32]>, rate: f64) -> Result<(), DeviceError> {
         let OnCpu { pairs, backend, weights, work, gradient, .. } = self;
-        match batch {
-            None => work.gradient(pairs, weights, pairs.keys(), &pairs.labels, gradient, backend)?,
-            Some(batch) => {
-                let key = |&fact: &u32| &pairs.keys[fact as usize * pairs.dim..][..pairs.dim];
-                let keys: Vec<T> = batch.iter().flat_map(key).copied().collect();
-                let labels: Vec<u32> = batch.iter().map(|&fact| pairs.labels[fact as usize]).collect();
-                let rows = View::new(&keys, batch.len(), pairs.dim);
-                work.gradient(pairs, weights, rows, &labels, gradient, backend)?
-            }
-        };
+        work.gradient(pairs, weights, batch, gradient, backend)?;
         for (i, tensor) in weights.iter_mut().enumerate().filter(|(_, tensor)| !tensor.is_empty()) {
             self.update.step(&mut self.moments[i], tensor, self.columns[i], &gradient[i], rate, backend)?;
         }
@@ -141,6 +132,7 @@ fn draw<T: Real>(seed: u64, sample: usize, pairs: &Pairs<T>) -> u32 {
 mod tests {
     use super::*;
     use crate::{MemorySettings, Rule, recall};
+    use superpose_core::backend::View;
 
     #[test]
     fn training_stores_more_than_closed_form_rules() {

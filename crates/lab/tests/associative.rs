@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use superpose_associative::MemorySettings;
+use superpose_associative::{MemorySettings, Rule};
 use superpose_core::backend::Backend;
-use superpose_lab::associative::{MemoryError, check_room, run};
+use superpose_lab::associative::{MemoryError, bytes, check_room, run};
 
 #[test]
 fn run_stops_between_repeats() {
@@ -26,4 +26,7 @@ fn memories_that_do_not_fit_are_rejected() {
     assert!(check_room(&settings, 2, 1e9).is_ok());
     let refused = check_room(&settings, 2, 1e3).unwrap_err().to_string();
     assert!(refused.starts_with("facts = 100: needs about "), "{refused}");
+    // A batch is held as the numbers of its facts.
+    let trained = |batch| MemorySettings { rule: Rule::Trained, batch: Some(batch), ..settings.clone() };
+    assert_eq!(bytes(&trained(1 << 20), 2) - bytes(&trained(1), 2), 8.0 * ((1 << 20) - 1) as f64);
 }
