@@ -43,6 +43,13 @@ pub struct Interval {
     pub high: f64,
 }
 
+impl Interval {
+    /// The interval of an increasing function of the number.
+    pub fn map(self, f: impl Fn(f64) -> f64) -> Interval {
+        Interval { mean: f(self.mean), low: f(self.low), high: f(self.high) }
+    }
+}
+
 impl Missing for Interval {
     const MAY_LACK: bool = false;
     fn missing() -> Self {

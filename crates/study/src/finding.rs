@@ -78,8 +78,7 @@ impl Finding {
     /// Returns observed over predicted.
     pub fn ratio(&self) -> Option<Interval> {
         let (observed, predicted) = (self.observed()?, self.predicted?);
-        let over = |x: f64| x / predicted;
-        Some(Interval { mean: over(observed.mean), low: over(observed.low), high: over(observed.high) })
+        Some(observed.map(|x| x / predicted))
     }
 }
 

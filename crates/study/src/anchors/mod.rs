@@ -216,7 +216,7 @@ impl Measurement<'_> {
             self.send(Progress::Work(format!("{name}: {facts} facts, {runs} memories")));
         })?;
         let over = if kind == Kind::Hopfield { settings.dim as f64 } else { 1.0 };
-        let scaled = |x: Interval| Interval { mean: x.mean / over, low: x.low / over, high: x.high / over };
+        let scaled = |x: Interval| x.map(|x| x / over);
         let curve = match found.threshold {
             Threshold::Found(Estimate { crossing, slope, .. }) => Some((crossing, slope)),
             Threshold::Imprecise { crossing, slope, .. } => Some((crossing, slope)),
