@@ -142,7 +142,6 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
                     *about.borrow_mut() = text.to_owned();
                     bar.say(format!("{part}, {text}"));
                 },
-                stop: interrupt.flag(),
             };
             study.run(part, &mut results)
         });

@@ -8,7 +8,6 @@
 mod known;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 
 use superpose_associative::{MemorySettings, Rule};
 use superpose_core::Measure;
@@ -303,10 +302,10 @@ fn memories() {
         MemorySettings { dim: 16, rule: Rule::Trained, accuracy: 0.99, ..MemorySettings::default() };
     for (settings, facts, others, searches) in [(hebbian, 31..=36, 8000, 300), (trained, 61..=65, 1000, 120)]
     {
-        let (backend, stop) = (Backend::cpu(2).unwrap(), AtomicBool::new(false));
+        let backend = Backend::cpu(2).unwrap();
         let success = |facts: usize| {
             let others = MemorySettings { facts, repeats: others, seed: 900_000_000, ..settings.clone() };
-            let found = associative::run(&others.check().unwrap(), &backend, &stop, &mut |_| {});
+            let found = associative::run(&others.check().unwrap(), &backend, &mut |_| {});
             found.unwrap().success.mean
         };
         let shares: Vec<(f64, f64)> = facts.map(|facts| (facts as f64, success(facts))).collect();
@@ -322,7 +321,7 @@ fn memories() {
         for search in 0..searches {
             let settings = MemorySettings { seed: 1000 * search, ..settings.clone() };
             let search = CapacitySearch::new(&settings, &CapacityOptions::default()).unwrap();
-            let found = search.search(&backend, &stop, &mut |_, _| {}).unwrap();
+            let found = search.search(&backend, &mut |_, _| {}).unwrap();
             runs += found.runs;
             let interval = found.threshold.interval();
             covered += u64::from(interval.is_some_and(|n| n.low <= crossing && crossing <= n.high));

@@ -1,19 +1,17 @@
 //! Cancellation and memory limits of experiments on associative memories.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use superpose_associative::{MemorySettings, Rule};
-use superpose_core::backend::Backend;
+use superpose_core::backend::{Backend, CancelToken};
 use superpose_lab::associative::{MemoryError, bytes, check_room, run};
 
 #[test]
 fn run_stops_between_repeats() {
     let config = MemorySettings { facts: 20, dim: 16, repeats: 200, ..MemorySettings::default() };
     let config = config.check().unwrap();
-    let (stop, mut heard) = (AtomicBool::new(false), Vec::new());
-    let stopped = run(&config, &Backend::single(), &stop, &mut |done| {
+    let (token, mut heard) = (CancelToken::new(), Vec::new());
+    let stopped = run(&config, &Backend::single().with_cancel(token.clone()), &mut |done| {
         heard.push(done);
-        stop.store(true, Ordering::Relaxed);
+        token.cancel();
     });
     assert!(matches!(stopped, Err(MemoryError::Cancelled(_))));
     assert_eq!(heard.len(), 1);

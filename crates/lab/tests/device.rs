@@ -1,6 +1,5 @@
 //! The seam to devices, with a device that computes on the CPU under another name.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -232,22 +231,22 @@ fn jobs_of_a_device_run_side_by_side_as_far_as_they_fit() {
     let configs: Vec<_> =
         (0..8).map(|seed| MemorySettings { seed, ..memory.clone() }.check().unwrap()).collect();
     let train = |backend: &Backend| {
-        associative::recalls(&configs, backend, &AtomicBool::new(false)).unwrap_err();
+        associative::recalls(&configs, backend).unwrap_err();
     };
     assert_eq!([(130.0, 2), (1e9, 4)].map(|room| most(room, &train)), [2, 4]);
 }
 
 #[test]
 fn rules_that_run_on_the_cpu_have_its_numerics() {
-    let (backend, stop) = (Backend::single().with_device(device(1e9)), AtomicBool::new(false));
+    let backend = Backend::single().with_device(device(1e9));
     for rule in [Rule::Hebbian, Rule::LeastSquares, Rule::Hopfield] {
         let settings = MemorySettings { facts: 20, dim: 16, rule, ..MemorySettings::default() };
         let config = settings.clone().check().unwrap();
-        let record = associative::run(&config, &backend, &stop, &mut |_| {}).unwrap();
+        let record = associative::run(&config, &backend, &mut |_| {}).unwrap();
         assert_eq!(record.numerics, Numerics::this_cpu(), "{rule:?}");
         let options = CapacityOptions { half_width: 0.5, ..CapacityOptions::default() };
         let search = CapacitySearch::new(&settings, &options).unwrap();
-        let record = search.record(&backend, &stop, &mut |_, _| {}).unwrap();
+        let record = search.record(&backend, &mut |_, _| {}).unwrap();
         assert_eq!(record.numerics, Numerics::this_cpu(), "{rule:?}");
     }
 }

@@ -38,9 +38,7 @@ pub fn run(study: &mut Study<'_, '_>, known: &mut Option<Bounds>) -> Result<(), 
     let kept = known.take().filter(|known| known.origin == origin);
     let bounds = known.insert(kept.unwrap_or(Bounds { origin, records: Vec::new() }));
     for (i, &[vocab, dim, length]) in sizes.iter().enumerate().skip(bounds.records.len()) {
-        if study.stop.load(Ordering::Relaxed) {
-            return Err(StudyError::Stopped);
-        }
+        study.backend.check_cancelled()?;
         let settings = study.settings(Part::Bound, i, [vocab, dim, length]);
         let settings = Settings { repeats: options.seeds, ..settings };
         let mut progress = |decoder: &str, samples: f64| {

@@ -26,8 +26,7 @@ pub const EXPERIMENT: Experiment = Experiment {
         (!settings.rule.runs_on_device()).then_some("this rule is computed on the CPU")
     },
     run: |values, context| {
-        // The token of the backend cancels the work.
-        let (backend, stop, observe) = (context.backend, &AtomicBool::new(false), context.observe);
+        let (backend, observe) = (context.backend, context.observe);
         let mut settings = MemorySettings::read(values)?;
         let keys = open_keys(&mut settings, context.arrays, |name| values.gives(name))?;
         let check_room = |settings: &MemorySettings| check_room(settings, backend.threads(), context.memory);
@@ -35,14 +34,14 @@ pub const EXPERIMENT: Experiment = Experiment {
             let config = settings.check()?.with_keys(keys)?;
             check_room(&config)?;
             let repeats = config.repeats;
-            let record = run(&config, backend, stop, &mut |done| {
+            let record = run(&config, backend, &mut |done| {
                 observe(done, repeats, format!("{done} of {repeats} memories made"));
             })?;
             return Ok(Finding::new(record, memory));
         };
         let search = CapacitySearch::with_keys(&settings, &options, keys)?;
         check_room(&search.largest)?;
-        let record = search.record(backend, stop, &mut |runs, facts| {
+        let record = search.record(backend, &mut |runs, facts| {
             observe(0, 0, format!("{runs} memories made, now with {facts} facts"));
         })?;
         Ok(Finding::new(record, capacity))

@@ -5,7 +5,6 @@
 
 mod cases;
 
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
 
 use serde::{Deserialize, Serialize};
@@ -132,13 +131,8 @@ pub fn run(study: &mut Study<'_, '_>, known: &mut Option<Anchors>) -> Result<(),
     }
     missing.retain(|anchor| anchors.anchors.iter().all(|known| known.settings.seed != anchor.settings.seed));
     let (sender, received) = channel();
-    let measurement = Measurement {
-        scale: study.scale,
-        seed: study.seed,
-        backend: study.backend,
-        stop: study.stop,
-        progress: sender,
-    };
+    let measurement =
+        Measurement { scale: study.scale, seed: study.seed, backend: study.backend, progress: sender };
     // All at once: a search often waits for one long training.
     let result = std::thread::scope(|scope| {
         let all = scope.spawn(move || measurement.all(missing));
@@ -178,7 +172,6 @@ struct Measurement<'a> {
     scale: Scale,
     seed: u64,
     backend: &'a Backend,
-    stop: &'a AtomicBool,
     progress: Sender<Progress>,
 }
 
@@ -212,7 +205,7 @@ impl Measurement<'_> {
         };
         let options = CapacityOptions { half_width, max_runs, ..CapacityOptions::default() };
         let search = CapacitySearch::new(&settings, &options)?;
-        let found = search.search(self.backend, self.stop, &mut |runs, facts| {
+        let found = search.search(self.backend, &mut |runs, facts| {
             self.send(Progress::Work(format!("{name}: {facts} facts, {runs} memories")));
         })?;
         let over = if kind == Kind::Hopfield { settings.dim as f64 } else { 1.0 };
@@ -240,7 +233,7 @@ impl Measurement<'_> {
                 ..settings
             };
             let config = config.check()?;
-            anchor.at_reference = Some(repeats(&config, self.backend, self.stop, &mut |_| {})?.success);
+            anchor.at_reference = Some(repeats(&config, self.backend, &mut |_| {})?.success);
             anchor.runs += config.repeats;
         }
         Ok(())
@@ -253,7 +246,7 @@ impl Measurement<'_> {
         self.send(Progress::Work(name.to_string()));
         let config = anchor.settings.clone().check()?;
         let all: Vec<_> = (0..config.repeats).map(|repeat| config.repeat(repeat)).collect();
-        let found = recalls(&all, self.backend, self.stop)?;
+        let found = recalls(&all, self.backend)?;
         let accuracies = found.iter().map(|found| SampleMean::from(found.accuracy));
         let errors: Vec<_> = accuracies.map(|found| SampleMean { mean: 1.0 - found.mean, ..found }).collect();
         let ours = over_repeats(&errors);
