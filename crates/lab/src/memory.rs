@@ -117,15 +117,13 @@ pub fn side_by_side(needed: f64, available: f64, most: usize) -> usize {
 /// # Errors
 /// The device does not say how much memory is free.
 pub fn backend_for(needed: f64, backend: &Backend) -> Result<Backend, DeviceError> {
-    let cancel = backend.cancel_token().clone();
-    let threads = backend.threads();
-    let Some(device) = backend.device() else { return Ok(backend.with_cancel(cancel)) };
-    let fit = side_by_side(needed, device.available()?, threads);
-    if fit == threads {
-        return Ok(backend.with_cancel(cancel));
+    let Some(device) = backend.device() else { return Ok(backend.clone()) };
+    let fit = side_by_side(needed, device.available()?, backend.threads());
+    if fit == backend.threads() {
+        return Ok(backend.clone());
     }
     let fewer = Backend::cpu(fit).unwrap_or_else(|_| Backend::single());
-    Ok(fewer.with_cancel(cancel).with_device(Some(Arc::clone(device))))
+    Ok(fewer.with_cancel(backend.cancel_token().clone()).with_device(Some(Arc::clone(device))))
 }
 
 /// Returns the bytes that a run may use: what the system reports as available, within the limits of the control group and of the

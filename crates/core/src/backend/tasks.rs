@@ -19,6 +19,7 @@ use super::real::Real;
 ///
 /// # Errors
 /// Methods return [`Cancelled`] when the token was cancelled before the last task started. Results are then incomplete.
+#[derive(Clone)]
 pub struct Backend {
     pool: Option<Arc<ThreadPool>>,
     cancel: CancelToken,
@@ -45,12 +46,12 @@ impl Backend {
 
     /// A backend on the same threads whose work ends at the next task or block after `cancel` was cancelled.
     pub fn with_cancel(&self, cancel: CancelToken) -> Backend {
-        Backend { pool: self.pool.clone(), cancel, device: self.device.clone() }
+        Backend { cancel, ..self.clone() }
     }
 
     /// A backend on the caller's thread with the same token, for work inside one of several tasks.
     pub fn alone(&self) -> Backend {
-        Backend { pool: None, cancel: self.cancel.clone(), device: self.device.clone() }
+        Backend { pool: None, ..self.clone() }
     }
 
     /// A backend that runs the early phase on the device, if one is given.

@@ -141,7 +141,7 @@ pub fn bound(
     let first = ((4.0 * libm::log2(bounds.coverage.max(4.0))).floor() as i32).clamp(8, most);
     // As many seeds at a time as fit on the device.
     let at = |index| -> Result<Backend, RunError> {
-        let Some(device) = backend.device() else { return Ok(backend_for(0.0, backend)?) };
+        let Some(device) = backend.device() else { return Ok(backend.clone()) };
         let config = first_step_config(config, samples_at(index))?;
         check_device(&config, false, backend)?;
         Ok(backend_for(device.needs(&config, false), backend)?)
