@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use superpose_core::backend::{Backend, DeviceError};
 use superpose_core::config::{Config, EarlyRule, Embedding, Positions, Regime};
+use superpose_core::model::block_rows;
 use superpose_core::with_precision;
 use sysinfo::System;
 
@@ -27,7 +28,7 @@ pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) ->
     let throughout = embeddings + 4.0 * d * p * real + 40.0 * tokens + dataset;
 
     // A block of 128 to 512 samples per thread: tokens, weights, dots; heads and features; logits.
-    let rows = (2_f64.powi(18) / labels.max(p)).clamp(128.0, 512.0).min((2_f64.powi(20) / l).max(1.0));
+    let rows = block_rows(config.label_count().max(config.inputs()), config.length) as f64;
     let block = rows * (l * (8.0 + 2.0 * real) + (labels + 4.0 * p + 4.0 * d) * real);
     let centred = labels * d * real;
     let sums = (tasks + 2.0) * d * p * 8.0 + threads * d * p * real;

@@ -24,7 +24,7 @@ pub enum Attention<T> {
 
 /// The number of samples per block. The widest array, with `columns` entries per sample, should fit in the second-level cache, and
 /// products are efficient from a hundred rows on. Very long sequences limit the block by their tokens.
-pub(crate) fn block_rows(columns: usize, length: usize) -> usize {
+pub fn block_rows(columns: usize, length: usize) -> usize {
     const CACHE: usize = 1 << 18;
     const TOKENS: usize = 1 << 20;
     (CACHE / columns).clamp(128, 512).min(TOKENS / length).max(1)

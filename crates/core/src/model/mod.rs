@@ -10,8 +10,7 @@ mod forward;
 mod linear;
 mod readout;
 
-pub(crate) use block::block_rows;
-pub use block::{Attention, Coefficients, Workspace};
+pub use block::{Attention, Coefficients, Workspace, block_rows};
 pub(crate) use descent::Residuals;
 pub use descent::{Descent, Response, Want, descent};
 pub use forward::{attention_weights, logits};
