@@ -1,19 +1,8 @@
 //! CDF, density and quantile of the normal distribution.
 
-use std::f64::consts::{FRAC_1_SQRT_2, PI};
-
-use libm::erfc;
 use superpose_core::random::normal_quantile;
 
-/// The CDF.
-pub fn cdf(z: f64) -> f64 {
-    0.5 * erfc(-z * FRAC_1_SQRT_2)
-}
-
-/// The density.
-pub fn density(z: f64) -> f64 {
-    libm::exp(-0.5 * z * z) / (2.0 * PI).sqrt()
-}
+pub use superpose_theory::normal::{cdf, density};
 
 /// The quantile of a share, those closer than `least` to 0 or 1 taken to be that far.
 pub fn probit(share: f64, least: f64) -> f64 {

@@ -38,7 +38,7 @@ pub mod limit;
 pub mod map;
 pub mod memory;
 pub mod noise;
-mod normal;
+pub mod normal;
 pub mod one_step;
 pub mod plan;
 mod point;

@@ -11,7 +11,7 @@ pub(crate) use saddle::{Saddle, upper_tail};
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 /// The normal CDF, F of the formulas.
-pub(crate) fn cdf(x: f64) -> f64 {
+pub fn cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x * FRAC_1_SQRT_2)
 }
 
@@ -20,7 +20,8 @@ pub(crate) fn survival(x: f64) -> f64 {
     0.5 * libm::erfc(x * FRAC_1_SQRT_2)
 }
 
-pub(crate) fn density(x: f64) -> f64 {
+/// The normal density.
+pub fn density(x: f64) -> f64 {
     libm::exp(-0.5 * x * x) / (2.0 * PI).sqrt()
 }
 
