@@ -4,6 +4,7 @@
 //! those of `libm`, so that a formula gives the same cells on every machine.
 
 use std::fmt;
+use std::ops::{Add, Div, Mul, Sub};
 
 #[derive(Clone, Debug)]
 pub struct Expression {
@@ -17,10 +18,12 @@ enum Node {
     Number(f64),
     Name(String),
     Negative(Box<Node>),
-    Operation(char, Box<Node>, Box<Node>),
+    Operation(Operation, Box<Node>, Box<Node>),
     Function(fn(f64) -> f64, Box<Node>),
     Fold(f64, fn(f64, f64) -> f64, Vec<Node>),
 }
+
+type Operation = fn(f64, f64) -> f64;
 
 type Function = (&'static str, fn(f64) -> f64);
 
@@ -72,16 +75,7 @@ impl Node {
             Node::Number(x) => *x,
             Node::Name(name) => of(name)?,
             Node::Negative(inner) => -inner.value(of)?,
-            Node::Operation(operation, left, right) => {
-                let (a, b) = (left.value(of)?, right.value(of)?);
-                match operation {
-                    '+' => a + b,
-                    '-' => a - b,
-                    '*' => a * b,
-                    '/' => a / b,
-                    _ => libm::pow(a, b),
-                }
-            }
+            Node::Operation(operation, left, right) => operation(left.value(of)?, right.value(of)?),
             Node::Function(function, argument) => function(argument.value(of)?),
             Node::Fold(start, function, arguments) => {
                 arguments.iter().try_fold(*start, |value, node| Some(function(value, node.value(of)?)))?
@@ -141,27 +135,26 @@ impl Parser<'_> {
         Ok(node)
     }
 
-    fn operations(&mut self, signs: [char; 2], next: fn(&mut Self) -> Parsed) -> Parsed {
+    fn operations(&mut self, signs: [(char, Operation); 2], next: fn(&mut Self) -> Parsed) -> Parsed {
         let mut left = next(self)?;
         // A sum is nested to the left, as deep as it is long.
         let mut length = 0;
-        while let Some(sign) = self.peek().filter(|sign| signs.contains(sign)) {
+        while let Some((_, operation)) = signs.into_iter().find(|(sign, _)| self.take(*sign)) {
             length += 1;
             if length > MAX_DEPTH {
                 return Err(self.too_deep());
             }
-            self.take(sign);
-            left = Node::Operation(sign, Box::new(left), Box::new(next(self)?));
+            left = Node::Operation(operation, Box::new(left), Box::new(next(self)?));
         }
         Ok(left)
     }
 
     fn sum(&mut self) -> Parsed {
-        self.deeper(|parser| parser.operations(['+', '-'], Self::product))
+        self.deeper(|parser| parser.operations([('+', f64::add), ('-', f64::sub)], Self::product))
     }
 
     fn product(&mut self) -> Parsed {
-        self.operations(['*', '/'], Self::sign)
+        self.operations([('*', f64::mul), ('/', f64::div)], Self::sign)
     }
 
     /// `-x ^ 2` is `-(x ^ 2)`.
@@ -176,7 +169,7 @@ impl Parser<'_> {
     fn power(&mut self) -> Parsed {
         let base = self.atom()?;
         match self.take('^') {
-            true => Ok(Node::Operation('^', Box::new(base), Box::new(self.deeper(Self::sign)?))),
+            true => Ok(Node::Operation(libm::pow, Box::new(base), Box::new(self.deeper(Self::sign)?))),
             false => Ok(base),
         }
     }
