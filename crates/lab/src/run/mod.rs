@@ -231,9 +231,11 @@ fn run_repeat<T: Real + Element>(
     let train_seconds = (trained - data).max(0.0);
     // What follows needs few products and runs on the CPU.
     let model = Model::new(config, instance.embeddings(config, backend)?);
+    let evaluated = started.elapsed().as_secs_f64() - trained;
     if let Some(path) = export {
         write(path, &model, &phase, &Stored::copy(&*drawn, backend)?)?;
     }
+    let started = Instant::now();
     progress.measured(&evaluation);
     let look = look_too.then(|| look(&model, &phase, config.keep, &test, backend)).transpose()?;
     let EarlyPhase { trigger_sign, gamma, eta2, .. } = phase;
@@ -246,7 +248,7 @@ fn run_repeat<T: Real + Element>(
         noise,
         train_seconds,
         data_seconds: set_up + data,
-        evaluate_seconds: started.elapsed().as_secs_f64() - trained,
+        evaluate_seconds: evaluated + started.elapsed().as_secs_f64(),
         look,
         rows_over_trigger: instance.rows_over_trigger(inputs),
     })
@@ -275,10 +277,10 @@ pub(crate) fn budget<T: Real>(
     Ok(Noise {
         logits: logit_budget(model, task, &limit, frequency, test, backend)?,
         // The scores of later rounds come from memories under trained attention, which have no such split.
-        scores: match limit.trigger_sign {
-            _ if config.rounds > 1 => Budget::default(),
-            0 => Budget::default(),
-            _ => score_budget(&split_scores(model, task, &limit, samples, backend)?),
+        scores: if config.rounds > 1 || limit.trigger_sign == 0 {
+            Budget::default()
+        } else {
+            score_budget(&split_scores(model, task, &limit, samples, backend)?)
         },
     })
 }
