@@ -7,9 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use superpose_core::backend::{Backend, CancelToken, Real};
 use superpose_core::config::Field;
-use superpose_core::random::Stream;
 use superpose_core::task::{Samples, Stored};
 use superpose_core::train::{Activation, Moments, Network as Trained, State, Tensor, activations, gradient};
+use superpose_lab::run::Split;
 use superpose_lab::train::{AnyState, batch, samples, untrained};
 
 use crate::arrays::{Refusal, floats, view, whole};
@@ -112,7 +112,7 @@ impl Network {
         py: Python<'py>,
         threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        sequences(py, &self.job, Stream::Train, self::threads(threads)?)
+        sequences(py, &self.job, Split::Train, self::threads(threads)?)
     }
 
     /// Activations by name on the given sequences, or on the training samples.
@@ -229,7 +229,7 @@ impl Network {
             let backend = Backend::cpu(threads)?.with_cancel(cancel.clone());
             let batch = match given {
                 Some(batch) => batch,
-                None => samples(&job.config, &job.inputs, Stream::Train, &backend)?,
+                None => samples(&job.config, &job.inputs, Split::Train, &backend)?,
             };
             let ids: Vec<u32> = (0..batch.count() as u32).collect();
             pass(&batch, &ids, &backend)

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use superpose_core::random::Stream;
 use superpose_core::task::Samples;
+use superpose_lab::run::Split;
 use superpose_lab::train::samples;
 use superpose_tensors::{Entry, TensorFile};
 
@@ -19,12 +19,12 @@ use crate::work::{Failure, work};
 pub fn sequences<'py>(
     py: Python<'py>,
     job: &Arc<Job>,
-    stream: Stream,
+    split: Split,
     threads: usize,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let job = Arc::clone(job);
     let stored = work(py, job.seconds, None, move |watch| {
-        Ok(samples(&job.config, &job.inputs, stream, &watch.backend(threads)?)?)
+        Ok(samples(&job.config, &job.inputs, split, &watch.backend(threads)?)?)
     })?;
     let tokens = indices(py, stored.tokens(), Some(stored.length()))?;
     (tokens, indices(py, stored.position(), None)?, indices(py, stored.labels(), None)?).into_pyobject(py)
@@ -39,7 +39,7 @@ pub fn draw_task<'py>(
     threads: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyTuple>)> {
     let (job, threads) = (Arc::new(Job::new(config, tensors, threads, true)?), self::threads(threads)?);
-    Ok((sequences(py, &job, Stream::Train, threads)?, sequences(py, &job, Stream::Test, threads)?))
+    Ok((sequences(py, &job, Split::Train, threads)?, sequences(py, &job, Split::Test, threads)?))
 }
 
 /// The tensors of whole numbers of a safetensors file by these names.

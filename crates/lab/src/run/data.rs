@@ -9,6 +9,15 @@ use superpose_tensors::{Tensor, TensorError};
 use super::RunError;
 use super::import::{Shared, below};
 
+/// The use of sequences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// The model is trained on them.
+    Train,
+    /// The model is tested on them.
+    Test,
+}
+
 /// The tensors of some sequences: tokens and positions, or none. Labels may be missing.
 #[derive(Clone, Debug, Default)]
 pub struct Sequences {
@@ -91,12 +100,12 @@ impl Sequences {
         &self,
         config: &Config,
         task: &Task,
-        stream: Stream,
+        split: Split,
         backend: &Backend,
     ) -> Result<Stored, RunError> {
-        let (prefix, count) = match stream {
-            Stream::Test => ("test_", config.test_samples),
-            _ => ("", config.samples),
+        let (prefix, stream, count) = match split {
+            Split::Train => ("", Stream::Train, config.samples),
+            Split::Test => ("test_", Stream::Test, config.test_samples),
         };
         let (Some(tokens), Some(position)) = (&self.tokens, &self.position) else {
             return Ok(Stored::copy(&Drawn::new(task, config.seed, stream, count), backend)?);

@@ -2,12 +2,11 @@
 
 use superpose_core::backend::Backend;
 use superpose_core::config::{Config, Labels, Settings};
-use superpose_core::random::Stream;
 use superpose_core::task::{Fact, Stored, Task};
 use superpose_tensors::{Tensor, TensorError, Tensors};
 
 use super::RunError;
-use super::data::{Sequences, facts, facts_of, shares};
+use super::data::{Sequences, Split, facts, facts_of, shares};
 use super::instance::digest;
 
 /// The names of the tensors of floating-point numbers.
@@ -251,17 +250,17 @@ impl Import {
     /// Fails if an entry is out of range. Without labels of the test, a token with two labels in training, or one of the test that
     /// labelled training data lack, is refused.
     pub fn data(&self, config: &Config, task: Task, backend: &Backend) -> Result<Data, RunError> {
-        let complete = |sequences: &Sequences, task: &Task, stream| {
+        let complete = |sequences: &Sequences, task: &Task, split| {
             let given = !sequences.is_empty();
-            given.then(|| sequences.complete(config, task, stream, backend)).transpose()
+            given.then(|| sequences.complete(config, task, split, backend)).transpose()
         };
-        let train = complete(&self.train, &task, Stream::Train)?;
+        let train = complete(&self.train, &task, Split::Train)?;
         let trained = train.as_ref().map(facts_of).unwrap_or_default();
         // A noise token at the informative position has no fact, and adds to none.
         let mut seen = shares(&trained);
         seen.retain(|fact| fact.token < config.vocab);
         // Test labels do not depend on the task if they are given; then they tell the labels of tokens that training lacks.
-        let labelled = if self.test.has_labels() { complete(&self.test, &task, Stream::Test)? } else { None };
+        let labelled = if self.test.has_labels() { complete(&self.test, &task, Split::Test)? } else { None };
         let task = match &train {
             Some(_) => {
                 let mut new = labelled.as_ref().map(facts_of).unwrap_or_default();
@@ -273,7 +272,7 @@ impl Import {
         };
         let test = match labelled {
             Some(test) => Some(test),
-            None => complete(&self.test, &task, Stream::Test)?,
+            None => complete(&self.test, &task, Split::Test)?,
         };
         let tested = test.as_ref().map(facts_of);
         let from_training = self.train.has_labels() && !self.test.has_labels();

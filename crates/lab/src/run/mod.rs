@@ -15,6 +15,7 @@ mod trained;
 use std::path::Path;
 use std::time::Instant;
 
+pub use data::Split;
 pub use import::{Data, Import, names};
 pub use instance::{Digests, Inputs, check_digest};
 pub use metered::{Progress, Stage, passes, reads};

@@ -15,7 +15,6 @@ use superpose_core::config::{Config, ConfigError, Settings, Training};
 use superpose_core::early_phase::early_phase;
 use superpose_core::measure::Missing;
 use superpose_core::model::Model;
-use superpose_core::random::Stream;
 use superpose_core::task::Stored;
 use superpose_core::train::{End, Event, Network, State, TrajectoryPoint, warm_start};
 use superpose_core::{Measure, Measures, with_precision, words};
@@ -25,7 +24,7 @@ use crate::associative::bits_per_parameter;
 use crate::cell::{Entry, Outcome, Results};
 use crate::interval::{Interval, intervals};
 use crate::memory::check_device;
-use crate::run::{Inputs, Instance, RunError, TestSource, Trained, below, by_seed, learn, majority};
+use crate::run::{Inputs, Instance, RunError, Split, TestSource, Trained, below, by_seed, learn, majority};
 use crate::store::{Store, StoreError};
 pub use checkpoint::{Checkpoint, Origin};
 pub use precise::{AnyProposal, AnyScored, AnyState, Precise};
@@ -328,18 +327,21 @@ pub fn untrained(config: &Config, inputs: &Inputs, backend: &Backend) -> Result<
     })
 }
 
-/// The test samples of a configuration, for the stream of the test, or its training samples.
+/// The training or test samples of a configuration.
 ///
 /// # Errors
 /// Fails if an input tensor is invalid or the backend's token was cancelled.
 pub fn samples(
     config: &Config,
     inputs: &Inputs,
-    stream: Stream,
+    split: Split,
     backend: &Backend,
 ) -> Result<Stored, RunError> {
     let instance = Instance::<f64>::new(config, inputs, backend)?;
-    let samples = if stream == Stream::Test { instance.test(config) } else { instance.samples(config) };
+    let samples = match split {
+        Split::Train => instance.samples(config),
+        Split::Test => instance.test(config),
+    };
     Ok(Stored::copy(&*samples, backend)?)
 }
 
