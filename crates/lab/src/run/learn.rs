@@ -89,6 +89,7 @@ pub(crate) fn learn<T: Real>(
     };
     let end = trainer.run_with(&mut *learner, observe)?;
     let mut evaluation = learner.read()?.measures;
+    // A device copies the trained parameters into the state here.
     learner.state()?;
     drop(learner);
     evaluation[Measure::OneStepAccuracy] = early[Measure::OneStepAccuracy];
