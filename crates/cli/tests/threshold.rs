@@ -197,7 +197,7 @@ fn invalid_arguments_are_rejected() {
     for (arguments, words) in [
         ("threshold --find colour", vec!["--find", "samples"]),
         ("threshold --find width", vec!["find = width", "attention-only"]),
-        ("threshold --find samples --accuracy 1", vec!["accuracy = 1"]),
+        ("threshold --find samples --accuracy 1", vec!["accuracy = 1", "use criterion = all"]),
         ("threshold --find samples --half-width 0", vec!["half_width = 0"]),
         ("threshold --find samples --range 10", vec!["--range", "LOW..HIGH"]),
         ("threshold --find samples --range 9..3", vec!["9..3"]),

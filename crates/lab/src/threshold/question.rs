@@ -25,6 +25,18 @@ words! {
 }
 
 impl Criterion {
+    /// Fails if the level is not above 0 and below 1.
+    pub(super) fn check_level(self, level: f64) -> Result<(), ConfigError> {
+        if level > 0.0 && level < 1.0 {
+            return Ok(());
+        }
+        let allowed = match self {
+            Criterion::Mean => "must be above 0 and below 1; for all facts recalled use criterion = all",
+            Criterion::All => "must be above 0 and below 1: the share of seeds that recall everything",
+        };
+        Err(ConfigError::value("accuracy", level, allowed))
+    }
+
     /// The criterion in words.
     pub fn sentence(self, measure: Measure, level: f64) -> String {
         match self {
@@ -140,13 +152,7 @@ impl Question {
         criterion: Criterion,
         level: f64,
     ) -> Result<Question, ConfigError> {
-        if !(level > 0.0 && level < 1.0) {
-            let allowed = match criterion {
-                Criterion::Mean => "must be above 0 and below 1; for all facts recalled use criterion = all",
-                Criterion::All => "must be above 0 and below 1: the share of seeds that recall everything",
-            };
-            return Err(ConfigError::value("accuracy", level, allowed));
-        }
+        criterion.check_level(level)?;
         accept(measure.to_value(), Measure::is_share)
             .map_err(|allowed| ConfigError::value("measure", measure, allowed))?;
         if parameter == Parameter::Width && config.width.is_none() {

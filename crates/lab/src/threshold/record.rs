@@ -79,6 +79,8 @@ impl ThresholdOptions {
     /// # Errors
     /// Fails if a value is out of range or the tensors fix the size to find; the error names the parameter.
     pub fn check(&self, mut settings: Settings, inputs: &Inputs) -> Result<ThresholdSearch, ConfigError> {
+        // Before the ranges, since its message says more.
+        self.criterion.check_level(self.accuracy)?;
         check_ranges(self, ThresholdOptions::settings())?;
         inputs.check_varies("find", self.find.word())?;
         if settings.embedding.kind() == Embedding::Orthonormal {
