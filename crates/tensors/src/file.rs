@@ -12,7 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use safetensors::tensor::{Metadata, TensorInfo};
 use safetensors::{Dtype, SafeTensors};
 
-use crate::{CHECKSUM, TensorError, checksum};
+use crate::tensor::{decode_floats, decode_whole};
+use crate::{CHECKSUM, Tensor, TensorError, checksum};
 
 /// The largest header that is read, the limit of the format.
 const MAX_HEADER: u64 = 100_000_000;
@@ -286,64 +287,8 @@ impl<'a> Tensors<'a> {
     pub fn whole(&self, name: &str) -> Result<Tensor<u32>, TensorError> {
         let info = self.info(name)?;
         let bytes = &self.bytes(name, info.data_offsets)?;
-        let data = match info.dtype {
-            Dtype::I64 => narrow(name, each(bytes, |b| i128::from(i64::from_le_bytes(b)))),
-            Dtype::U64 => narrow(name, each(bytes, |b| i128::from(u64::from_le_bytes(b)))),
-            Dtype::I32 => narrow(name, each(bytes, |b| i128::from(i32::from_le_bytes(b)))),
-            Dtype::U32 => narrow(name, each(bytes, |b| i128::from(u32::from_le_bytes(b)))),
-            Dtype::I16 => narrow(name, each(bytes, |b| i128::from(i16::from_le_bytes(b)))),
-            Dtype::U16 => narrow(name, each(bytes, |b| i128::from(u16::from_le_bytes(b)))),
-            Dtype::I8 => narrow(name, each(bytes, |b: [u8; 1]| i128::from(b[0] as i8))),
-            Dtype::U8 => narrow(name, each(bytes, |b: [u8; 1]| i128::from(b[0]))),
-            other => Err(TensorError::Type {
-                name: name.into(),
-                got: format!("{other:?}"),
-                expected: "must hold whole numbers (I64, I32, U32 or shorter)",
-            }),
-        }?;
+        let data = decode_whole(name, info.dtype, bytes)?;
         Ok(Tensor { name: name.into(), shape: info.shape.clone(), data })
-    }
-}
-
-/// The largest token, position or label that is accepted.
-const MAX_INDEX: u32 = u32::MAX / 2;
-
-/// Whole numbers as 32 bits; the error names the first that does not fit.
-fn narrow(name: &str, values: impl Iterator<Item = i128>) -> Result<Vec<u32>, TensorError> {
-    values.enumerate().map(|(index, value)| Tensor::entry(name, index, value)).collect()
-}
-
-fn each<const SIZE: usize, R>(bytes: &[u8], read: impl Fn([u8; SIZE]) -> R) -> impl Iterator<Item = R> {
-    bytes.as_chunks::<SIZE>().0.iter().map(move |&chunk| read(chunk))
-}
-
-/// Floating-point numbers, all finite; `first` is the index of the first of them in their tensor.
-fn decode_floats(name: &str, dtype: Dtype, bytes: &[u8], first: usize) -> Result<Vec<f64>, TensorError> {
-    let data: Vec<f64> = match dtype {
-        Dtype::F64 => each(bytes, f64::from_le_bytes).collect(),
-        Dtype::F32 => each(bytes, |b| f64::from(f32::from_le_bytes(b))).collect(),
-        Dtype::F16 => each(bytes, |b| half::f16::from_le_bytes(b).to_f64()).collect(),
-        Dtype::BF16 => each(bytes, |b| half::bf16::from_le_bytes(b).to_f64()).collect(),
-        other => {
-            return Err(TensorError::Type {
-                name: name.into(),
-                got: format!("{other:?}"),
-                expected: "must hold floating-point numbers (F64, F32, F16 or BF16)",
-            });
-        }
-    };
-    all_finite(name, data, first)
-}
-
-fn all_finite(name: &str, data: Vec<f64>, first: usize) -> Result<Vec<f64>, TensorError> {
-    match data.iter().position(|x| !x.is_finite()) {
-        None => Ok(data),
-        Some(index) => Err(TensorError::Value {
-            name: name.into(),
-            value: data[index].to_string(),
-            index: first + index,
-            expected: "every entry must be finite".into(),
-        }),
     }
 }
 

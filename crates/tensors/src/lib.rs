@@ -2,9 +2,11 @@
 
 mod export;
 mod file;
+mod tensor;
 
 pub use export::{Element, Entry, remove_leftovers, target, write, write_with};
-pub use file::{Tensor, TensorFile, Tensors};
+pub use file::{TensorFile, Tensors};
+pub use tensor::Tensor;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
