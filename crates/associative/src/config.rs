@@ -140,6 +140,9 @@ impl MemorySettings {
     }
 
     /// Checks every value, alone and beside the others.
+    ///
+    /// # Errors
+    /// A value is not allowed; the error names the parameter.
     pub fn check(self) -> Result<MemoryConfig, ConfigError> {
         check_ranges(&self, MemorySettings::settings())?;
         check_seed(self.seed, self.repeats)?;

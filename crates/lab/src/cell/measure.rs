@@ -11,14 +11,20 @@ use superpose_core::with_precision;
 use super::{CellError, Outcome, check, check_no_files};
 use crate::run::{Inputs, Instance, RunError, budget, learn};
 
-/// Trains and evaluates the cell. With `noise` the noise budget is measured, too, which takes about as long again. Errors and
-/// panics inside are the cell's failure; a cancelled backend leaves the cell undone. The cell takes no files.
+/// Trains and evaluates the cell. With `noise` the noise budget is measured, too, which takes about as long again. The cell takes
+/// no files.
+///
+/// # Errors
+/// Errors and panics inside are the cell's failure; a cancelled backend leaves the cell undone.
 pub fn measure(config: &Config, noise: bool, backend: &Backend) -> Result<Outcome, CellError> {
     check_no_files(config)?;
     measure_with(config, &Inputs::default(), noise, backend)
 }
 
 /// The same with the tensors that the configuration names.
+///
+/// # Errors
+/// As for [`measure`].
 pub fn measure_with(
     config: &Config,
     inputs: &Inputs,

@@ -145,8 +145,10 @@ impl<'a> Runner<'a> {
         self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
-    /// The outcomes of the given cells, in their order. A cell that is there several times is run once. An error is one of the
-    /// store; what was committed before it stays.
+    /// The outcomes of the given cells, in their order. A cell that is there several times is run once.
+    ///
+    /// # Errors
+    /// Fails if the store fails; what was committed before stays.
     pub fn run(
         &mut self,
         cells: &[Config],

@@ -45,8 +45,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store, or makes a new one where there is no file or an empty one. A file of something else, a damaged
-    /// or a newer one is an error and is not touched.
+    /// Opens the store, or makes a new one where there is no file or an empty one.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written, is damaged, newer or something else; it is then not touched.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::metadata(folder).map_err(|error| StoreError::io(path, error))?;
@@ -56,6 +58,9 @@ impl Store {
     }
 
     /// Opens a store that must be there.
+    ///
+    /// # Errors
+    /// As for [`Store::open`], and if there is no file or an empty one.
     pub fn open_existing(path: &Path) -> Result<Store, StoreError> {
         std::fs::metadata(path).map_err(|error| StoreError::io(path, error))?;
         Store::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, not_empty(path)?)
@@ -63,6 +68,9 @@ impl Store {
 
     /// Opens a file that this process has opened as a store before, without checking it again. Other connections to it may be
     /// open: a check would close the file once, and with that the system would drop their locks.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written, or is no longer a store.
     pub fn reopen(path: &Path) -> Result<Store, StoreError> {
         Store::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, 0)
     }
@@ -84,6 +92,9 @@ impl Store {
 
     /// Opens a store to look things up in while others may write it, over a network, too: without locks, and without
     /// anything but the file itself. Something written a moment ago may not be seen.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read, is empty or not a store of this version.
     pub fn peek(path: &Path) -> Result<Store, StoreError> {
         not_empty(path)?;
         let failed = |error| StoreError::sqlite(path, error);
@@ -102,6 +113,9 @@ impl Store {
     }
 
     /// Opens a store for reading, also on a read-only medium.
+    ///
+    /// # Errors
+    /// As for [`Store::open_existing`], and if results in a write-ahead log could only be read by writing.
     pub fn open_to_read(path: &Path) -> Result<Store, StoreError> {
         match Store::open_existing(path) {
             Err(error @ (StoreError::ReadOnly { .. } | StoreError::NoLog { .. })) => {
@@ -163,6 +177,9 @@ impl Store {
     }
 
     /// Number of cells with an outcome, and of those that failed.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read.
     pub fn counts(&self) -> Result<(usize, usize), StoreError> {
         let sql = "SELECT count(outcome), count(*) - count(outcome) FROM cells";
         let counts = self.connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
@@ -170,6 +187,9 @@ impl Store {
     }
 
     /// The arithmetic of all cells, each once.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read or is damaged.
     pub fn numerics(&self) -> Result<Vec<Numerics>, StoreError> {
         let failed = |error| self.failed(error);
         let mut statement = self.connection.prepare("SELECT DISTINCT numerics FROM cells").map_err(failed)?;
@@ -181,6 +201,9 @@ impl Store {
     }
 
     /// Everything, in the order of keys.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read or is damaged, or `each` fails.
     pub fn entries<E: From<StoreError>>(
         &self,
         each: &mut dyn FnMut(Entry) -> Result<(), E>,
@@ -195,6 +218,9 @@ impl Store {
     }
 
     /// Takes everything that another store has; what is here already stays.
+    ///
+    /// # Errors
+    /// Fails if the other store cannot be read or this one cannot be written.
     pub fn take_from(&mut self, other: &Store) -> Result<(), StoreError> {
         let mut lot: Vec<Entry> = Vec::new();
         other.entries::<StoreError>(&mut |entry| {
@@ -212,6 +238,9 @@ impl Store {
     }
 
     /// The entry of a cell.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read or the row is damaged.
     pub fn get(&self, key: Key) -> Result<Option<Entry>, StoreError> {
         row(&self.connection, &self.path, key, rows::read)
     }
@@ -267,6 +296,9 @@ pub struct Batch<'a> {
 impl Batch<'_> {
     /// Takes all entries or, when `check` refuses one, none; returns whether it took them. `check` receives the number of each
     /// entry and what the store has for its key.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read or written, or a row is damaged.
     pub fn take(
         &mut self,
         entries: &[Entry],
@@ -290,6 +322,9 @@ impl Batch<'_> {
     }
 
     /// Commits the transaction.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be written.
     pub fn commit(self) -> Result<(), StoreError> {
         self.transaction.commit().map_err(|error| StoreError::sqlite(self.path, error))
     }
