@@ -109,63 +109,6 @@ enum Data<'a> {
     File(&'a Mutex<File>, u64),
 }
 
-/// A tensor as numbers.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tensor<X> {
-    /// Its name in the file.
-    pub name: String,
-    /// Its shape.
-    pub shape: Vec<usize>,
-    /// Its entries, row-major.
-    pub data: Vec<X>,
-}
-
-impl<X> Tensor<X> {
-    /// Rows and columns of a matrix.
-    pub fn matrix(&self) -> Result<(usize, usize), TensorError> {
-        match self.shape[..] {
-            [rows, columns] if rows > 0 && columns > 0 => Ok((rows, columns)),
-            _ => Err(self.shaped("must be a matrix with at least one row and column")),
-        }
-    }
-
-    /// Entries of a vector.
-    pub fn vector(&self) -> Result<usize, TensorError> {
-        match self.shape[..] {
-            [entries] if entries > 0 => Ok(entries),
-            _ => Err(self.shaped("must be a vector with at least one entry")),
-        }
-    }
-
-    /// The error that this tensor does not have the expected shape.
-    pub fn shaped(&self, expected: impl Into<String>) -> TensorError {
-        TensorError::Shape { name: self.name.clone(), got: self.shape.clone(), expected: expected.into() }
-    }
-}
-
-impl Tensor<f64> {
-    /// A tensor of the given row-major numbers.
-    ///
-    /// # Errors
-    /// When a number is not finite.
-    pub fn finite(name: &str, shape: &[usize], data: Vec<f64>) -> Result<Tensor<f64>, TensorError> {
-        Ok(Tensor { name: name.into(), shape: shape.to_vec(), data: all_finite(name, data, 0)? })
-    }
-}
-
-impl Tensor<u32> {
-    /// A whole number as an entry holds it; it must be from 0 to 2^31 - 1. `index` is its place in the flattened tensor.
-    pub fn entry(name: &str, index: usize, value: i128) -> Result<u32, TensorError> {
-        let fit = u32::try_from(value).ok().filter(|&value| value <= MAX_INDEX);
-        fit.ok_or_else(|| TensorError::Value {
-            name: name.into(),
-            value: value.to_string(),
-            index,
-            expected: format!("every entry must be from 0 to {MAX_INDEX}"),
-        })
-    }
-}
-
 impl<'a> Tensors<'a> {
     /// Reads the header of a safetensors file in memory; nothing else is copied.
     pub fn parse(bytes: &'a [u8]) -> Result<Tensors<'a>, TensorError> {
