@@ -1,7 +1,5 @@
 //! Part 5. Lower bounds: critical N of each decoder of the first gradient over the bound that holds for it (`docs/theory/bound.md`).
 
-use std::sync::atomic::Ordering;
-
 use serde::{Deserialize, Serialize};
 use superpose_core::Settings;
 

@@ -1,7 +1,5 @@
 //! Associative memories: their accuracy, or how many facts they hold.
 
-use std::sync::atomic::AtomicBool;
-
 use schemars::JsonSchema;
 use superpose_associative::{MemorySettings, Rule};
 use superpose_core::config::{Group, Labels};
