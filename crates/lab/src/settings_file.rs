@@ -3,7 +3,7 @@
 use superpose_core::config::{Settings, Value, Values, find};
 use toml::de::DeTable;
 
-use crate::sweep::scalar;
+use crate::sweep::{line_at, scalar};
 
 /// A file that cannot be read as settings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,9 +29,9 @@ pub struct SettingsFile {
 /// The text is not TOML, a key is unknown, or a value is not of its setting's kind.
 pub fn read(text: &str, others: &[&'static str]) -> Result<SettingsFile, FileError> {
     let wrong = |start: usize, reason: String| {
-        let line = text[..start.min(text.len())].matches('\n').count();
-        let content = text.lines().nth(line).unwrap_or("").trim().chars().take(60).collect();
-        FileError { line: line + 1, content, reason }
+        let line = line_at(text, start);
+        let content = text.lines().nth(line - 1).unwrap_or("").trim().chars().take(60).collect();
+        FileError { line, content, reason }
     };
     let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
     let table = DeTable::parse(text).map_err(|e| wrong(start(&e), e.message().replace('\n', " ")))?;

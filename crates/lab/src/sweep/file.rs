@@ -5,23 +5,26 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use superpose_core::config::{ConfigError, Kind, Setting, Value, Values, check_given};
+use superpose_core::config::{ConfigError, Kind, MAX_REPEATS, Setting, Value, Values, check_given};
 
 use super::expression::Expression;
 use super::{Point, Ray, Sweep, SweepError};
 use crate::run::Inputs;
 use crate::store::cell_settings;
 
-const MAX_STEPS: f64 = 1e6;
-const STEPS: &str = "must be given, a whole number from 1 to 1000000";
+const MAX_STEPS: usize = 1_000_000;
 
 pub fn read(text: &str) -> Read<Sweep> {
-    let line = |start: usize| text[..start.min(text.len())].matches('\n').count() + 1;
     let table = DeTable::parse(text).map_err(|error| SweepError::Line {
-        line: error.span().map_or(1, |span| line(span.start)),
+        line: error.span().map_or(1, |span| line_at(text, span.start)),
         problem: error.message().replace('\n', " "),
     })?;
-    Reader { line: &line, given: Vec::new() }.file(table.get_ref())
+    Reader { text, given: Vec::new() }.file(table.get_ref())
+}
+
+/// The number of the line that contains the byte at `start`.
+pub fn line_at(text: &str, start: usize) -> usize {
+    text[..start.min(text.len())].matches('\n').count() + 1
 }
 
 fn wrong(line: usize, name: &str, value: &str, allowed: &str) -> SweepError {
@@ -29,7 +32,7 @@ fn wrong(line: usize, name: &str, value: &str, allowed: &str) -> SweepError {
 }
 
 struct Reader<'a> {
-    line: &'a dyn Fn(usize) -> usize,
+    text: &'a str,
     given: Vec<&'static Setting>,
 }
 
@@ -42,7 +45,7 @@ impl Reader<'_> {
     fn entries<'a, 'i>(&self, table: &'a DeTable<'i>) -> Vec<Entry<'a, 'i>> {
         let mut entries: Vec<_> = table.iter().collect();
         entries.sort_by_key(|(name, _)| name.span().start);
-        let line = |name: &Spanned<_>| (self.line)(name.span().start);
+        let line = |name: &Spanned<_>| line_at(self.text, name.span().start);
         entries.into_iter().map(|(name, value)| (name.get_ref().as_ref(), line(name), value)).collect()
     }
 
@@ -50,7 +53,7 @@ impl Reader<'_> {
         let (base, axes, rays, inputs) = (Values::default(), Vec::new(), Vec::new(), Arc::default());
         let mut sweep = Sweep { base, axes, rays, repeats: 1, noise: false, inputs };
         for (name, line, value) in self.entries(table) {
-            let wrong = |allowed| wrong(line, name, &show(value.get_ref()), allowed);
+            let wrong = |allowed: &str| wrong(line, name, &show(value.get_ref()), allowed);
             match (name, value.get_ref()) {
                 ("axes", DeValue::Table(axes)) => {
                     for entry in self.entries(axes) {
@@ -67,8 +70,8 @@ impl Reader<'_> {
                 }
                 ("rays", _) => return Err(wrong("must be a table, [rays]")),
                 ("repeats", value) => {
-                    let allowed = "must be a whole number from 1 to 1000000";
-                    sweep.repeats = whole(value, 1e6).ok_or_else(|| wrong(allowed))?;
+                    let allowed = format!("must be a whole number from 1 to {MAX_REPEATS}");
+                    sweep.repeats = whole(value, MAX_REPEATS).ok_or_else(|| wrong(&allowed))?;
                 }
                 ("noise", DeValue::Boolean(noise)) => sweep.noise = *noise,
                 ("noise", _) => return Err(wrong("must be true or false")),
@@ -114,7 +117,7 @@ impl Reader<'_> {
         let parameter = self.varied(name, line)?;
         let mut values = match value.get_ref() {
             DeValue::Array(list) => {
-                let line = |value: &Spanned<_>| (self.line)(value.span().start);
+                let line = |value: &Spanned<_>| line_at(self.text, value.span().start);
                 let values = list.iter().map(|value| self.value(parameter, line(value), value));
                 values.collect::<Result<Vec<_>, _>>()?
             }
@@ -139,15 +142,20 @@ impl Reader<'_> {
         let wrong = |name: &str, value: &str, allowed: &str| {
             wrong(line, &format!("{}, {name}", parameter.name), value, allowed)
         };
+        let finite = |name: &str, value: &DeValue<'_>| {
+            let number = number(value).filter(|x| x.is_finite());
+            number.ok_or_else(|| wrong(name, &show(value), "must be a number")).map(Some)
+        };
+        let counts = format!("must be given, a whole number from 1 to {MAX_STEPS}");
         let (mut from, mut to, mut steps, mut geometric) = (None, None, None, false);
         for (name, _, value) in self.entries(range) {
             let value = value.get_ref();
             match (name, value) {
-                ("from", value) => from = number(value).filter(|x| x.is_finite()),
-                ("to", value) => to = number(value).filter(|x| x.is_finite()),
+                ("from", value) => from = finite("from", value)?,
+                ("to", value) => to = finite("to", value)?,
                 ("steps", value) => {
-                    let count = whole(value, MAX_STEPS).ok_or_else(|| wrong("steps", &show(value), STEPS))?;
-                    steps = Some(count);
+                    let count = whole(value, MAX_STEPS);
+                    steps = Some(count.ok_or_else(|| wrong("steps", &show(value), &counts))?);
                 }
                 ("scale", DeValue::String(word)) if matches!(word.as_ref(), "linear" | "geometric") => {
                     geometric = word.as_ref() == "geometric";
@@ -159,7 +167,7 @@ impl Reader<'_> {
         let missing = |name, allowed| wrong(name, "(none)", allowed);
         let from = from.ok_or_else(|| missing("from", "must be given, a number"))?;
         let to = to.ok_or_else(|| missing("to", "must be given, a number"))?;
-        let steps = steps.ok_or_else(|| missing("steps", STEPS))?;
+        let steps = steps.ok_or_else(|| missing("steps", &counts))?;
         if geometric && !(from > 0.0 && to > 0.0) {
             return Err(wrong("scale", "geometric", "needs from and to above 0"));
         }
@@ -184,7 +192,7 @@ impl Reader<'_> {
         let wrong = |line, allowed| wrong(line, "points", "(this one)", allowed);
         let mut axis: Vec<Point> = Vec::new();
         for (i, point) in points.iter().enumerate() {
-            let line = (self.line)(point.span().start);
+            let line = line_at(self.text, point.span().start);
             let DeValue::Table(table) = point.get_ref() else {
                 return Err(wrong(line, "must be a table of parameters"));
             };
@@ -279,8 +287,8 @@ fn number(value: &DeValue<'_>) -> Option<f64> {
 }
 
 /// A whole number from 1 to `max`.
-fn whole(value: &DeValue<'_>, max: f64) -> Option<usize> {
-    number(value).filter(|x| x.fract() == 0.0 && (1.0..=max).contains(x)).map(|x| x as usize)
+fn whole(value: &DeValue<'_>, max: usize) -> Option<usize> {
+    number(value).filter(|x| x.fract() == 0.0 && (1.0..=max as f64).contains(x)).map(|x| x as usize)
 }
 
 /// A value as a person would recognise it.

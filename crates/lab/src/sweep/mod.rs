@@ -6,7 +6,7 @@
 mod expression;
 mod file;
 
-pub(crate) use file::scalar;
+pub(crate) use file::{line_at, scalar};
 pub use superpose_store::cell::fingerprint;
 pub use superpose_store::shards::*;
 
@@ -239,6 +239,9 @@ mod tests {
             ("[axes]\ndim = []", "line 2: dim = []: must have a value"),
             ("[axes]\ndim = [\n 4,\n 2.5]", "line 4: dim = 2.5: must be a whole number"),
             ("[axes]\ndim = { from = 1, to = 2 }", "line 2: dim, steps = (none)"),
+            ("[axes]\ndim = { to = 2, steps = 2 }", "line 2: dim, from = (none): must be given"),
+            ("[axes]\ndim = { from = 'x', to = 2 }", "line 2: dim, from = \"x\": must be a number"),
+            ("[axes]\ndim = { from = 1, to = inf }", "line 2: dim, to = inf: must be a number"),
             (
                 "[axes]\ndim = { from = 1, to = 2, steps = 2_000_000 }",
                 "line 2: dim, steps = 2000000: must be",
