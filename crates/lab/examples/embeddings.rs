@@ -78,9 +78,9 @@ fn main() {
             let path = folder.join(format!("{kind}-{keep}.safetensors"));
             let kept = kept.iter().map(|&x| x as f32).collect();
             write(&path, &[Entry::f32("rows", &[rows, keep], kept)]).unwrap();
-            let mapped = TensorFile::open(&path).unwrap();
+            let file = TensorFile::open(&path).unwrap();
             let (found, [pairs, _]) =
-                inspect(&mapped.tensors(), None, None, 0.99, &backend, &mut |_, _| {}).unwrap();
+                inspect(&file.tensors(), None, None, 0.99, &backend, &mut |_, _| {}).unwrap();
             for vocab in VOCABS {
                 let runs: Vec<f64> = (0..SEEDS)
                     .map(|seed| {

@@ -1,4 +1,4 @@
-//! A matrix of a memory-mapped file, read in blocks of rows, and the statistics of its rows.
+//! A matrix of a file, read in blocks of rows, and the statistics of its rows.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,8 +11,8 @@ use super::{Geometry, InspectError};
 use crate::overlaps::Outputs;
 use crate::run::Sums;
 
-/// A matrix of a memory-mapped file, scaled so that single precision neither overflows nor underflows.
-pub(super) struct Mapped<'a> {
+/// A matrix of a file, scaled so that single precision neither overflows nor underflows.
+pub(super) struct ScaledMatrix<'a> {
     tensors: &'a Tensors<'a>,
     pub name: &'a str,
     pub rows: usize,
@@ -36,14 +36,14 @@ pub(super) const OVERLAPS: usize = 18;
 
 const BLOCK: usize = 512;
 
-impl<'a> Mapped<'a> {
+impl<'a> ScaledMatrix<'a> {
     /// Reads the shape, the largest entry and the mean row. `passed` receives the work done.
     pub fn new(
         tensors: &'a Tensors<'a>,
         name: &'a str,
         backend: &Backend,
         passed: &mut dyn FnMut(usize),
-    ) -> Result<Mapped<'a>, InspectError> {
+    ) -> Result<ScaledMatrix<'a>, InspectError> {
         let shape = tensors.shape(name)?;
         let (rows, dim) = match shape[..] {
             [rows, dim] if rows >= 2 && dim >= 1 => (rows, dim),
@@ -67,7 +67,7 @@ impl<'a> Mapped<'a> {
         let exponent = if largest > 0.0 { libm::log2(largest).ceil().clamp(-1000.0, 1000.0) } else { 0.0 };
         let scale = libm::exp2(-exponent);
         mean.iter_mut().for_each(|x| *x *= scale);
-        Ok(Mapped { tensors, name, rows, dim, scale, mean, failed: Mutex::new(None) })
+        Ok(ScaledMatrix { tensors, name, rows, dim, scale, mean, failed: Mutex::new(None) })
     }
 
     pub fn measure(
@@ -110,7 +110,7 @@ impl<'a> Mapped<'a> {
     }
 }
 
-impl Rows for Mapped<'_> {
+impl Rows for ScaledMatrix<'_> {
     fn count(&self) -> usize {
         self.rows
     }

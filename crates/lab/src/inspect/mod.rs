@@ -1,7 +1,7 @@
 //! Inspection of a real embedding matrix: the overlaps of its rows, and the number of facts that they could hold (theory:
 //! memory).
 //!
-//! The file is memory-mapped and read in blocks of rows, so the matrix may be larger than the memory; apart from a block, only a
+//! The file is read in blocks of rows, so the matrix may be larger than the memory; apart from a block, only a
 //! few `d x d` matrices are held. Rows are measured both raw and minus their mean, because real embeddings share a mean direction
 //! by which every pair of tokens overlaps.
 //!
@@ -22,7 +22,7 @@ mod sizes;
 pub use cost::{output_seconds, seconds};
 pub use facts::{facts_by_means, gaussian_facts};
 use facts::{gaussian_accuracy, largest};
-use matrix::{LENGTHS, Mapped, OVERLAPS, PAIRS, SCAN};
+use matrix::{LENGTHS, OVERLAPS, PAIRS, SCAN, ScaledMatrix};
 pub use pairs::Pairs;
 use serde::{Deserialize, Serialize};
 pub use sizes::{Sizes, SizesOptions, sizes};
@@ -216,8 +216,9 @@ pub fn inspect(
     {
         return Err(InspectError::TooWide { tensor: name, dim, max: MAX_DIM });
     }
-    let input = Mapped::new(tensors, &name, backend, &mut passed)?;
-    let output = output_tensor.map(|name| Mapped::new(tensors, name, backend, &mut passed)).transpose()?;
+    let input = ScaledMatrix::new(tensors, &name, backend, &mut passed)?;
+    let output =
+        output_tensor.map(|name| ScaledMatrix::new(tensors, name, backend, &mut passed)).transpose()?;
     if let Some(output) = output.as_ref().filter(|output| output.dim != input.dim) {
         let expected = format!("must have as many columns as tensor {name}, {}", input.dim);
         let (name, got) = (output.name.into(), vec![output.rows, output.dim]);
