@@ -195,8 +195,8 @@ impl Law {
 
     fn counted_attention(&mut self, point: &Point) {
         let Point { vocab, length, .. } = *point;
-        let square = (1.0 + 2.0 * length / vocab) * libm::log(length.max(2.0)) / vocab;
-        let formula = "2 L sqrt((1 + 2 L/V) log L/V)".into();
+        let square = (1.0 + 0.5 * length / vocab) * libm::log(length.max(2.0)) / vocab;
+        let formula = "2 L sqrt((1 + L/2V) log L/V)".into();
         self.term(Subject::AttentionPairs, formula, 2.0 * length * square.sqrt());
     }
 }
@@ -283,6 +283,22 @@ mod tests {
             let found = Law::exponents(&point, measure, 0.5).unwrap();
             let close = found.iter().zip(expected).all(|(x, y)| (x - y).abs() < 0.12);
             assert!(close, "{point:?}: {found:?} against {expected:?}");
+        }
+    }
+
+    /// The same for orthonormal embeddings, with many samples.
+    #[test]
+    fn counted_attention_is_that_of_the_scores() {
+        for length in [8.0, 512.0, 5000.0_f64] {
+            let point = gaussian(400.0, 402.0, length, 1e6);
+            let point = Point { embedding: Embedding::Orthonormal, ..point };
+            let needed = term(&recall(&point), Subject::AttentionPairs);
+            let scores = Scores::of(&point);
+            // Without the noise of the token's own fact, which the law leaves out.
+            let own = 2.0 * scores.from_pairs.powi(2) * (1.0 + 2.0 * point.coverage());
+            let pairs = ((scores.gradient_noise * point.samples).powi(2) - own).sqrt();
+            let ratio = pairs * (2.0 * length.ln()).sqrt() / needed;
+            assert!((ratio - 1.0).abs() < 0.01, "{length}: {ratio}");
         }
     }
 

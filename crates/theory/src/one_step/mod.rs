@@ -112,7 +112,7 @@ fn overlapping(point: &Point, race: &Race) -> f64 {
         let third = m * (each.powi(3) + 3.0 * each * same * square_a + same * a.powi(3))
             + 3.0 * each * other * m * (2.0 * m + length);
         let fourth = m * (each.powi(4) + same * square_a * square_a)
-            + 3.0 * other * other * m * (length * length + 4.0 * m * m);
+            + 3.0 * other * other * m * ((length + 2.0 * m).powi(2) + 2.0 * m);
         let noise = Noise::new((overlap * vocab + 1.0) * square, third, fourth);
         right(point, a + each, a * (overlap * (length - 1.0) + same * a))
             .mean(|c| race.win(c - m * each, noise))
