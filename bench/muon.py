@@ -1,6 +1,6 @@
 """Measures memory accuracy after steps by Muon's rule at random models, trigger in the keys, to compare the formula with.
 
-    python bench/muon.py target/release/superpose 24 6 docs/validation/muon.csv
+    python bench/muon.py target/release/superpose 96 16 docs/validation/muon.csv
 
 Program, number of models, seeds for each, output. Sizes are log-uniform: V 80 to 500, d 24 to 160, N/V 1 to 40; the exponent of Zipf's law
 is 0 for a quarter of the models and uniform up to 1.5 for the others. `cargo test -p superpose-theory muon` compares the predictions.
@@ -12,7 +12,7 @@ import random
 import subprocess
 import sys
 
-SEED = 20261116
+SEED = 20261119
 
 
 def main(program: str, count: int, seeds: int, out: str) -> None:
