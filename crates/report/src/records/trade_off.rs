@@ -49,12 +49,12 @@ fn samples(plan: &Plan, free_width: bool) -> Chart {
     let mut chart = curve(chart, plan, |row| row.samples);
     let needed = || plan.curve.iter().filter_map(|row| row.samples);
     if let Some(limit) = request.samples.filter(|&limit| near(limit, needed())) {
-        chart = chart.horizontal(limit, "samples at hand");
+        chart = chart.horizontal(limit, "available samples");
     }
     if let Some(limit) = request.max_parameters.filter(|_| !free_width) {
         let dim = request.width.map_or(limit.sqrt(), |width| limit / width);
         if near(dim, plan.curve.iter().map(|row| row.dim)) {
-            chart = chart.vertical(dim, "most parameters");
+            chart = chart.vertical(dim, "parameter limit");
         }
     }
     mark(chart, plan, |row| row.samples, |samples| format!("N = {}", short(samples)))
@@ -67,7 +67,7 @@ fn widths(plan: &Plan) -> Chart {
         let rows =
             plan.curve.iter().filter(|row| row.width.is_some_and(|m| near(limit / row.dim, [m].into_iter())));
         let line = rows.map(|row| (row.dim, limit / row.dim));
-        chart = chart.with(Series::line("most parameters, d m", line).muted().dotted());
+        chart = chart.with(Series::line("parameter limit, d m", line).muted().dotted());
     }
     mark(chart, plan, |row| row.width, |width| format!("m = {}", grouped(width)))
 }
@@ -166,8 +166,8 @@ mod tests {
     fn limits_are_drawn_where_they_are_near() {
         let limited = Request { samples: Some(1e6), max_parameters: Some(1e6), ..request() };
         let text = svg(limited);
-        assert!(text.contains("samples at hand") && text.contains("most parameters"));
-        assert!(!svg(Request { samples: Some(1e15), ..request() }).contains("samples at hand"));
+        assert!(text.contains("available samples") && text.contains("parameter limit"));
+        assert!(!svg(Request { samples: Some(1e15), ..request() }).contains("available samples"));
         let none = svg(Request { dim: Some(20.0), ..request() });
         assert!(none.contains("no data") && none.contains("No model within"));
     }
