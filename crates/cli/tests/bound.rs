@@ -60,10 +60,18 @@ fn table_says_for_whom_each_bound_holds() {
         "bits a number",
         "one-to-one assignment",
         "three-step",
+        "times as many samples as the best decoder",
         "95%",
     ] {
         assert!(text.contains(word), "{word}: {text}");
     }
+}
+
+#[test]
+fn numbers_have_thousands_separators() {
+    let text = works("bound --vocab 60 --dim 16 --length 12 --seeds 2 --trigger keys");
+    let longest = text.split(|c: char| !c.is_ascii_digit()).map(str::len).max();
+    assert!(text.contains("facts off the first gradient with accuracy 0.5") && longest == Some(3), "{text}");
 }
 
 #[test]

@@ -24,6 +24,7 @@ fn folder() -> tempfile::TempDir {
         Entry::f32("vector", &[24], numbers(24, 4)),
         Entry::f32("broken", &[2, 2], vec![1.0, f32::NAN, 0.0, 1.0]),
         Entry::whole("whole", &[2, 2], &[1, 2, 3, 4]),
+        Entry::f32("long", &[1200, 8], numbers(1200 * 8, 5)),
     ];
     write(&folder.path().join("model.safetensors"), &entries).unwrap();
     write(&folder.path().join("none.safetensors"), &entries[4..5]).unwrap();
@@ -68,6 +69,8 @@ fn table_names_tensors_and_facts() {
         assert!(text.contains(word), "{word}: {text}");
     }
     assert!(output.stderr.is_empty());
+    let output = superpose(folder.path(), "inspect model.safetensors --tensor long");
+    assert!(String::from_utf8(output.stdout).unwrap().starts_with("Tensor long: 1,200 rows, d = 8\n"));
 }
 
 #[test]

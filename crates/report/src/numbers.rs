@@ -10,6 +10,11 @@ pub(crate) fn count(count: usize) -> String {
     grouped(count as f64)
 }
 
+/// Symbols with their sizes: V = 1,024, d = 128.
+pub(crate) fn sizes<const N: usize>(sizes: [(&str, usize); N]) -> String {
+    sizes.map(|(symbol, size)| format!("{symbol} = {}", count(size))).join(", ")
+}
+
 /// A share in percent with one decimal.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
@@ -17,7 +22,7 @@ pub(crate) fn percent(share: f64) -> String {
 
 /// A share with four decimals, or with two digits of what it differs from 0 or 1 by where those would show none. A billionth is
 /// too little to show.
-pub(crate) fn share(x: f64) -> String {
+pub fn share(x: f64) -> String {
     let rest = x.min(1.0 - x);
     match rest > 1e-9 && rest < 5e-5 {
         true if x < 0.5 => format!("{x:.1e}"),
@@ -126,6 +131,7 @@ mod tests {
         ] {
             assert_eq!(share(x), text);
         }
+        assert_eq!(sizes([("V", 1024), ("d", 64)]), "V = 1,024, d = 64");
         assert_eq!(short(999_999.0), "999,999");
         assert_eq!(short(222_259_324.0), "2.2×10^{8}");
     }

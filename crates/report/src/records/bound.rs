@@ -1,7 +1,6 @@
 //! Decoders of the first gradient beside the lower bounds.
 
 use schemars::JsonSchema;
-use superpose_core::Settings;
 use superpose_core::config::Group;
 use superpose_lab::decoders::{self, BoundOptions, BoundRecord, Critical, DECODERS, LIMIT_MARGIN, OWN};
 use superpose_lab::memory::check;
@@ -10,7 +9,7 @@ use superpose_theory::bound::Bounds;
 
 use crate::document::{Document, Grid, Left, Right};
 use crate::experiment::{Context, Experiment, Finding};
-use crate::numbers::plural;
+use crate::numbers::{count, fixed, grouped, plural, sizes};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "bound",
@@ -26,7 +25,11 @@ pub const EXPERIMENT: Experiment = Experiment {
         let config = options.check(settings, &inputs)?;
         check(&config, memory, |config| decoders::bytes(config, options.seeds, backend.threads()))?;
         let mut progress = |what: &str, samples: f64| {
-            let at = if samples.is_finite() { format!(": trying N = {samples}") } else { String::new() };
+            let at = if samples.is_finite() {
+                format!(": trying N = {}", grouped(samples))
+            } else {
+                String::new()
+            };
             observe(0, 0, format!("{}{at}", what.replace('_', " ")));
         };
         Ok(Finding::new(decoders::bound(&config, &inputs, &options, decoder, backend, &mut progress)?, bound))
@@ -41,11 +44,13 @@ const LABELS: [&str; 4] =
 /// The bounds and for whom they hold; critical numbers of samples with their intervals, and how many times the bound they are.
 fn bound(record: &BoundRecord) -> Document {
     let config = &record.config;
-    let model = config.width.map_or(String::new(), |width| format!("m = {width} ({}), ", config.activation));
-    let (percent, seeds) = (100.0 * record.accuracy, plural(record.seeds, "seed", "seeds"));
-    let Settings { vocab, dim, length, .. } = config;
+    let width = |width| format!("m = {} ({}), ", count(width), config.activation);
+    let model = config.width.map_or(String::new(), width);
+    let sizes = sizes([("d", config.dim), ("L", config.length)]);
+    let (vocab, seeds) = (count(config.vocab), plural(record.seeds, "seed", "seeds"));
     let mut page = Document::new(format!(
-        "Reading {percent}% of V = {vocab} facts off the first gradient, {model}d = {dim}, L = {length}, {seeds}"
+        "Reading V = {vocab} facts off the first gradient with accuracy {}, {model}{sizes}, {seeds}",
+        record.accuracy
     ));
     page.gap();
     page.table(bounds(record));
@@ -65,9 +70,9 @@ fn bound(record: &BoundRecord) -> Document {
     let best =
         record.decoders.values().filter_map(|critical| critical.estimate).fold(f64::INFINITY, f64::min);
     if let Some(three) = record.three_step.estimate.filter(|_| best.is_finite()) {
-        let (times, word) = if best > three { (best / three, "fewer") } else { (three / best, "more") };
+        let times = fixed(three / best, 2);
         page.line(format!(
-            "Training the attention needs {times:.1} times {word} samples than the best decoder of the first gradient."
+            "Training the attention needs {times} times as many samples as the best decoder of the first gradient."
         ));
     }
     if record.given_embeddings {
@@ -82,7 +87,7 @@ fn bounds(record: &BoundRecord) -> Grid {
     let mut table = Grid::new(&[Left, Right, Left], &["lower bound", "N", "holds for"]);
     let none = if record.given_embeddings { "not known" } else { "no N" };
     let mut row = |name: &str, bound: Option<f64>, who: &str| {
-        table.row([name, &bound.map_or(none.into(), |bound| format!("{bound:.0}")), who]);
+        table.row([name, &bound.map_or(none.into(), grouped), who]);
     };
     row("coverage", Some(coverage), "any learner");
     row("linear scores, then argmax", linear, "argmax and linear MMSE, to leading order");
@@ -101,16 +106,17 @@ fn bounds(record: &BoundRecord) -> Grid {
 }
 
 fn cells(record: &BoundRecord, name: &str, critical: &Critical) -> [String; 5] {
-    let bound = critical.bound.map_or("no N".into(), |bound| format!("{bound:.0}"));
+    let bound = critical.bound.map_or("no N".into(), grouped);
     if let (Some(estimate), Some(low), Some(high)) = (critical.estimate, critical.low, critical.high) {
         let ratio = critical.ratio.map_or("-".into(), |ratio| format!("{ratio:.2}"));
-        return [name.into(), format!("{estimate:.0}"), format!("[{low:.0}, {high:.0}]"), bound, ratio];
+        let interval = format!("[{}, {}]", grouped(low), grouped(high));
+        return [name.into(), grouped(estimate), interval, bound, ratio];
     }
     let (above, reason) = match critical.limit {
         Some(limit) if limit + LIMIT_MARGIN < record.accuracy => {
             ("no N".into(), format!("accuracy {limit:.3} with unlimited data"))
         }
-        _ => (format!("> {:.0}", record.most_samples), "not reached".into()),
+        _ => (format!("> {}", grouped(record.most_samples)), "not reached".into()),
     };
     [name.into(), above, reason, bound, "-".into()]
 }

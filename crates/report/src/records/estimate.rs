@@ -6,9 +6,10 @@ use superpose_core::config::Group;
 use superpose_lab::estimate::{EstimateRecord, estimate as lab};
 use superpose_lab::memory::readable;
 
+use super::sizes;
 use crate::document::{Block, Document};
 use crate::experiment::{Experiment, Finding};
-use crate::numbers::{count, duration, plural};
+use crate::numbers::{duration, plural};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "estimate",
@@ -24,11 +25,8 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 /// Time and memory, and whether the run fits into the memory of this machine.
 fn estimate(record: &EstimateRecord) -> Document {
-    let Settings { vocab, dim, length, samples, repeats, .. } = record.config;
-    let [vocab, dim, length, samples] = [vocab, dim, length, samples].map(count);
-    let repeats = plural(repeats, "repeat", "repeats");
-    let sizes = format!("V = {vocab}, d = {dim}, L = {length}, N = {samples}, {repeats}");
-    let mut page = Document::new(format!("Estimated cost: {sizes}"));
+    let repeats = plural(record.config.repeats, "repeat", "repeats");
+    let mut page = Document::new(format!("Estimated cost: {}, {repeats}", sizes(&record.config)));
     let fits = if record.fits { "the run fits" } else { "the run does not fit" };
     let threads = plural(record.threads, "thread", "threads");
     let rows = [

@@ -5,14 +5,18 @@ use superpose_lab::inspect::{Geometry, Held, Inspection, Sizes};
 
 use super::{expected_error, trigger};
 use crate::document::{Document, Grid, Left, Right};
-use crate::numbers::{count, decimal, fixed, grouped, share};
+use crate::numbers::{count, decimal, fixed, grouped, plural, share};
 
 const PREDICTED: &str = "Predicted for the three steps, attention on the trigger, trigger in the keys";
 
 /// How the rows overlap, and how many facts they could hold.
 pub fn inspect(found: &Inspection) -> Document {
     let name = plain(&found.tensor);
-    let mut page = Document::new(format!("Tensor {name}: {} rows, d = {}", found.rows, found.dim));
+    let mut page = Document::new(format!(
+        "Tensor {name}: {}, d = {}",
+        plural(found.rows, "row", "rows"),
+        count(found.dim)
+    ));
     page.gap();
     let dim = found.dim as f64;
     let gaussian = Geometry {
@@ -25,7 +29,7 @@ pub fn inspect(found: &Inspection) -> Document {
     let mut table =
         geometry(&["raw", "centred", "Gaussian"], &[found.raw.geometry, found.centred.geometry, gaussian]);
     let mut row = |label: String, facts: &[u64]| {
-        table.row([label].into_iter().chain(facts.iter().map(ToString::to_string)));
+        table.row([label].into_iter().chain(facts.iter().map(|&facts| grouped(facts as f64))));
     };
     let label = format!("predicted facts at accuracy {}", found.accuracy);
     row(label, &[found.raw.facts, found.centred.facts, found.gaussian_facts]);
@@ -36,22 +40,25 @@ pub fn inspect(found: &Inspection) -> Document {
         None => "Gaussian output embeddings".to_string(),
         Some(output) => {
             let name = plain(&output.tensor);
-            page.heading(format!("Output tensor {name}: {} rows", output.rows));
+            page.heading(format!("Output tensor {name}: {}", plural(output.rows, "row", "rows")));
             page.gap();
             page.table(geometry(&["raw", "centred"], &[output.raw, output.centred]));
             format!("output embeddings from {name} (their mean has no effect)")
         }
     };
     let held = |facts: u64| match found.gaussian_facts {
-        0 => facts.to_string(),
-        gaussian => format!("{facts} ({:.0}%)", 100.0 * facts as f64 / gaussian as f64),
+        0 => grouped(facts as f64),
+        gaussian => {
+            format!("{} ({:.0}%)", grouped(facts as f64), 100.0 * facts as f64 / gaussian as f64)
+        }
     };
-    let (gaussian, raw, centred) = (found.gaussian_facts, held(found.raw.facts), held(found.centred.facts));
+    let gaussian = grouped(found.gaussian_facts as f64);
+    let [raw, centred] = [found.raw.facts, found.centred.facts].map(held);
     page.paragraph(format!(
         "Of the {gaussian} facts of Gaussian vectors of the same dimension, these hold {raw} as they are and {centred} after their mean is subtracted."
     ));
-    let rows = found.rows;
-    if found.raw.facts.max(found.centred.facts) > rows as u64 {
+    if found.raw.facts.max(found.centred.facts) > found.rows as u64 {
+        let rows = count(found.rows);
         page.line(format!(
             "That is more than the {rows} rows of the tensor: it is the number for as many rows with the same overlaps."
         ));
@@ -123,7 +130,7 @@ pub fn holdings(found: &Inspection, curve: &[Held]) -> Figure {
         .with(line("Gaussian vectors", |held| held.gaussian).muted().dashed())
         .horizontal(found.accuracy, format!("accuracy {}", found.accuracy));
     Figure::new()
-        .title(format!("What {} rows of dimension {} hold", count(found.rows), found.dim))
+        .title(format!("What {} rows of dimension {} hold", count(found.rows), count(found.dim)))
         .note(format!("{PREDICTED}, {} samples per fact.", found.samples_per_fact))
         .frames(440.0, 280.0)
         .panel(chart)

@@ -12,7 +12,7 @@ use superpose_lab::threshold::{Threshold, Why};
 use super::interval;
 use crate::document::{Block, Document};
 use crate::experiment::{Experiment, Finding};
-use crate::numbers::{count, decimal, grouped, plural, share};
+use crate::numbers::{count, decimal, grouped, plural, share, significant};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "memory",
@@ -40,7 +40,8 @@ pub const EXPERIMENT: Experiment = Experiment {
         let search = CapacitySearch::with_keys(&settings, &options, keys)?;
         check_room(&search.largest)?;
         let record = search.record(backend, &mut |runs, facts| {
-            observe(0, 0, format!("{runs} memories made, now with {facts} facts"));
+            let made = plural(runs, "memory", "memories");
+            observe(0, 0, format!("{made} made, now with {} facts", grouped(facts as f64)));
         })?;
         Ok(Finding::new(record, capacity))
     },
@@ -85,9 +86,10 @@ fn memory(record: &MemoryRecord) -> Document {
 fn capacity(record: &CapacityRecord) -> Document {
     let config = &record.config;
     let facts = if config.rule == Rule::Hopfield { "patterns" } else { "facts" };
-    let heading =
-        format!("Most {facts} with accuracy of at least {} in half of the repeats", config.accuracy);
-    let mut page = Document::new(heading);
+    let mut page = Document::new(format!(
+        "Capacity: largest number of {facts} at which half of the repeats reach accuracy {}",
+        config.accuracy
+    ));
     page.note(about(config));
     page.gap();
     let mut row = |name: &str, width: usize, value: String, note: String| {
@@ -132,7 +134,7 @@ fn capacity(record: &CapacityRecord) -> Document {
         } else {
             "best linear memory"
         };
-        row("predicted", 9, format!("{predicted:.1}"), note.into());
+        row("predicted", 9, significant(predicted), note.into());
     }
     page.paragraph(format!("{} in {:.1} s.", plural(record.runs, "memory", "memories"), record.seconds));
     page
@@ -142,7 +144,7 @@ fn capacity(record: &CapacityRecord) -> Document {
 fn about(config: &MemorySettings) -> String {
     let mut parts = vec![match (config.rule, config.width) {
         (Rule::Hopfield, _) => format!("Hopfield network of {}", plural(config.dim, "neuron", "neurons")),
-        (_, Some(width)) => format!("MLP memory, d = {}, width m = {}", config.dim, count(width)),
+        (_, Some(width)) => format!("MLP memory, d = {}, width m = {}", count(config.dim), count(width)),
         (rule, None) => format!("linear memory, {rule}, d = {}", count(config.dim)),
     }];
     match (&config.embedding_file, config.rule) {
@@ -151,7 +153,7 @@ fn about(config: &MemorySettings) -> String {
         (None, _) => parts.push(format!("{} embeddings", config.embedding)),
     }
     if let Labels::Mod(classes) = config.labels {
-        parts.push(format!("{classes} classes"));
+        parts.push(plural(classes, "class", "classes"));
     }
     parts.extend(config.zipf.map(|zipf| format!("Zipf exponent {zipf}")));
     parts.extend(config.top.map(|top| format!("right label in a list of the share {top}")));
@@ -159,7 +161,7 @@ fn about(config: &MemorySettings) -> String {
     if config.rule != Rule::Trained {
         return text;
     }
-    let batch = config.batch.map_or("all facts".into(), |batch| format!("batches of {batch}"));
+    let batch = config.batch.map_or("all facts".into(), |batch| format!("batches of {}", count(batch)));
     let (steps, rate) = (count(config.training_steps()), config.training_rate());
     format!("{text}\n  {}, rate {rate}, {batch} for at most {steps} steps", config.optimiser)
 }

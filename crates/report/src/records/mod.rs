@@ -31,7 +31,7 @@ pub use trade_off::trade_off;
 pub use train::{train, train_csv, trajectory};
 
 use crate::experiment::Experiment;
-use crate::numbers::{count, decimal, grouped};
+use crate::numbers::{self, count, decimal, grouped};
 
 /// The experiments that are defined by their settings and their record.
 pub static EXPERIMENTS: [Experiment; 3] = [bound::EXPERIMENT, memory::EXPERIMENT, estimate::EXPERIMENT];
@@ -69,6 +69,11 @@ fn embeddings(config: &Settings, given: bool) -> String {
         embedding => embedding.kind().word(),
     };
     format!("{kind} embeddings")
+}
+
+/// The sizes of a configuration, with their symbols.
+fn sizes(config: &Settings) -> String {
+    numbers::sizes([("V", config.vocab), ("d", config.dim), ("L", config.length), ("N", config.samples)])
 }
 
 /// The seeds of a configuration.

@@ -8,8 +8,9 @@ use superpose_theory::critical::Parameter;
 use superpose_theory::predict::Dominant;
 
 use super::partition::partition;
+use super::sweep::cell_count;
 use crate::document::{Block, Document};
-use crate::numbers::{grouped, plural};
+use crate::numbers::{count, grouped, plural};
 
 /// The map, the causes that the theory gives for the cells below the boundary, and the number of cells run.
 pub fn phase(record: &PhaseRecord) -> Document {
@@ -29,15 +30,16 @@ pub fn phase(record: &PhaseRecord) -> Document {
     }
     let compared: Vec<bool> = map.cells.iter().filter_map(|cell| cell.agrees()).collect();
     if !compared.is_empty() {
-        let (inside, all) = (compared.iter().filter(|&&agrees| agrees).count(), compared.len());
+        let inside = count(compared.iter().filter(|&&agrees| agrees).count());
+        let all = cell_count(compared.len());
         let wide = if record.repeats == 2 { ", which are wide with 2 seeds" } else { "" };
-        page.line(format!("The prediction is inside {inside} of the 95% intervals of {all} cells{wide}."));
+        page.line(format!("The prediction is inside {inside} of the 95% intervals of {all}{wide}."));
     }
     if map.predicted_boundary.is_empty() {
         page.line("No predicted boundary here.");
     }
     let (seeds, runs) = (plural(record.repeats, "seed", "seeds"), plural(record.runs, "run", "runs"));
-    let cells = format!("{} of {} cells run, {seeds} each", map.measured, map.cells.len());
+    let cells = format!("{} of {} run, {seeds} each", count(map.measured), cell_count(map.cells.len()));
     page.line(format!("{cells}, the rest filled in; {runs} in {:.1} s.", record.seconds));
     page
 }

@@ -10,7 +10,9 @@ use superpose_theory::limit::limit;
 use superpose_theory::noise::Term;
 use superpose_theory::predict::Part;
 
-use super::{NOISE, embeddings, measured, model, noise_parts, seeds, tested_on, trigger, unequal_lengths};
+use super::{
+    NOISE, embeddings, measured, model, noise_parts, seeds, sizes, tested_on, trigger, unequal_lengths,
+};
 use crate::document::{Block, Document, Grid, Left, Right};
 use crate::numbers::{count, percent, seconds, share};
 
@@ -84,15 +86,8 @@ pub fn run_figure(record: &RunRecord) -> Figure {
         Bars::new(title, Axis::linear("standard deviation over signal"), names)
             .series("", parts.iter().map(bar))
     };
-    let title = format!(
-        "V = {}, d = {}, L = {}, N = {}",
-        count(config.vocab),
-        count(config.dim),
-        count(config.length),
-        count(config.samples)
-    );
     Figure::new()
-        .title(title)
+        .title(sizes(config))
         .panel(recall)
         .panel(noise("Noise in the logits", logit_parts(record)))
         .panel(noise("Noise in the token scores", score_parts(record)))

@@ -7,7 +7,7 @@ use superpose_figure::{Axis, Chart, Figure};
 use superpose_lab::csv;
 use superpose_lab::train::{Function, TrainingRecord};
 
-use super::{embeddings, measured, seeds, tested_on, trigger, unequal_lengths};
+use super::{embeddings, measured, seeds, sizes, tested_on, trigger, unequal_lengths};
 use crate::document::{Document, Grid, Left, Right};
 use crate::numbers::{count, decimal, share};
 
@@ -80,11 +80,6 @@ pub fn train(record: &TrainingRecord) -> Document {
         page.line(format!("Stopped after {steps} steps: {why}."));
     }
     page
-}
-
-fn sizes(config: &Settings) -> String {
-    let sizes = [("V", config.vocab), ("d", config.dim), ("L", config.length), ("N", config.samples)];
-    sizes.map(|(symbol, size)| format!("{symbol} = {}", count(size))).join(", ")
 }
 
 fn about(config: &Settings, training: &Training, given: bool) -> String {

@@ -6,7 +6,7 @@ use superpose_lab::interval::Interval;
 use superpose_study::Bounds;
 
 use super::{Claim, Picture, Section, findings};
-use crate::numbers::significant;
+use crate::numbers::{significant, sizes};
 use crate::table::{Table, Value};
 
 pub fn section(bounds: &Bounds) -> Section {
@@ -71,7 +71,7 @@ fn ratio(critical: &Critical) -> Option<Interval> {
 }
 
 fn model(record: &BoundRecord) -> String {
-    format!("V = {}, d = {}, L = {}", record.config.vocab, record.config.dim, record.config.length)
+    sizes([("V", record.config.vocab), ("d", record.config.dim), ("L", record.config.length)])
 }
 
 fn samples(critical: &Critical) -> Value {

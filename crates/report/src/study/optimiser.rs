@@ -6,11 +6,11 @@ use superpose_lab::interval::Interval;
 use superpose_study::{MAX_THRESHOLD_SAMPLES, Optimiser, RulePoint, TEXT_EXPONENT};
 
 use super::{Claim, Picture, Section, spot};
-use crate::numbers::{count, grouped, interval, significant};
+use crate::numbers::{self, grouped, interval, significant};
 use crate::table::Table;
 
 pub fn section(study: &Optimiser) -> Section {
-    let Optimiser { vocab, dim, length, samples, seeds, .. } = study;
+    let seeds = study.seeds;
     let text = |rule, of: fn(&RulePoint) -> Interval| {
         study.point(rule, Trigger::Keys, TEXT_EXPONENT).map_or("-".into(), |p| significant(of(p).mean))
     };
@@ -23,10 +23,10 @@ pub fn section(study: &Optimiser) -> Section {
         text(muon, |p| p.recall)
     );
     let others = format!(
-        "The sign recalls {}, Newton's step {}. All at V = {vocab}, d = {dim}, L = {length}, N = {}, trigger in keys, {seeds} seeds; only steps 1 and 3 follow the rule, and their norm is that of the gradient.",
+        "The sign recalls {}, Newton's step {}. All at {}, trigger in keys, {seeds} seeds; only steps 1 and 3 follow the rule, and their norm is that of the gradient.",
         text(EarlyRule::Sign, |p| p.recall),
         text(EarlyRule::Newton, |p| p.recall),
-        count(*samples)
+        sizes(study)
     );
     let critical = study.thresholds.iter().map(|t| {
         let value = t.finding.observed().map_or("not reached".into(), |n| interval(&n));
@@ -49,6 +49,11 @@ pub fn section(study: &Optimiser) -> Section {
         ],
         ..Section::default()
     }
+}
+
+fn sizes(study: &Optimiser) -> String {
+    let &Optimiser { vocab, dim, length, samples, .. } = study;
+    numbers::sizes([("V", vocab), ("d", dim), ("L", length), ("N", samples)])
 }
 
 /// Counts where Muon is above the gradient by more than the intervals, over the exponents above 0 and both triggers.
@@ -97,10 +102,7 @@ fn by_rank(study: &Optimiser) -> Picture {
         let line = curve.points.iter().map(|p| (p.rank, p.recall.mean));
         chart = chart.points(name, seen).line(name, line);
     }
-    let Optimiser { vocab, dim, length, samples, .. } = study;
-    let samples = count(*samples);
-    let title =
-        format!("Recall of facts ordered by frequency, V = {vocab}, d = {dim}, L = {length}, N = {samples}");
+    let title = format!("Recall of facts ordered by frequency, {}", sizes(study));
     let note =
         "Zipf exponent 1, trigger in keys. Facts of similar rank together, with 95% intervals over seeds.";
     let figure = Figure::new().title(title).note(note).frames(560.0, 320.0).panel(chart);
@@ -134,11 +136,7 @@ fn by_exponent(study: &Optimiser) -> Picture {
 }
 
 fn points_table(study: &Optimiser) -> Table {
-    let Optimiser { vocab, dim, length, samples, .. } = study;
-    let samples = count(*samples);
-    let caption = format!(
-        "Measures by rule of the memory steps, by frequency of use, V = {vocab}, d = {dim}, L = {length}, N = {samples}."
-    );
+    let caption = format!("Measures by rule of the memory steps, by frequency of use, {}.", sizes(study));
     Table::new(
         "optimiser",
         caption,

@@ -6,7 +6,7 @@ use superpose_study::{Finding, Orthogonal};
 
 use super::findings::{beside, exponent_claims, exponents_table, thresholds, thresholds_claim, two_decimals};
 use super::{Picture, Section, distinct};
-use crate::numbers::significant;
+use crate::numbers::{count, significant};
 
 pub fn section(orthogonal: &Orthogonal) -> Section {
     let Orthogonal { random, orthonormal, random_exponents, orthonormal_exponents } = orthogonal;
@@ -60,7 +60,7 @@ fn picture(orthogonal: &Orthogonal) -> Picture {
         let mut chart = Chart::new(title, Axis::log("sequence length L"), samples).ordered();
         for vocab in distinct(findings, |f| f.vocab) {
             let found: Vec<&Finding> = findings.iter().filter(|f| f.vocab == vocab).collect();
-            chart = beside(chart, format!("V = {vocab}"), &found, |f| f.length);
+            chart = beside(chart, format!("V = {}", count(vocab)), &found, |f| f.length);
         }
         chart
     };

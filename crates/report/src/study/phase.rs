@@ -4,12 +4,13 @@ use superpose_core::Settings;
 use superpose_study::{LEVEL, MlpPhase};
 
 use super::{Claim, Picture, Section};
-use crate::records::{cause, diagram};
+use crate::numbers::{count, sizes};
+use crate::records::{cause, cell_count, diagram};
 use crate::table::Table;
 
 pub fn section(phase: &MlpPhase) -> Section {
     let MlpPhase { config, x, y, diagram: map, rms } = phase;
-    let (measured, all) = (map.measured, map.cells.len());
+    let (measured, all) = (count(map.measured), cell_count(map.cells.len()));
     let errors = || {
         map.cells.iter().filter(|cell| cell.measured).filter_map(|cell| Some(cell.predicted? - cell.value))
     };
@@ -21,8 +22,9 @@ pub fn section(phase: &MlpPhase) -> Section {
     );
     let bias = format!("On average the prediction is {:.3} too {side}.", mean.abs());
     let Settings { activation, vocab, dim, length, trigger, .. } = config;
+    let sizes = sizes([("V", *vocab), ("d", *dim), ("L", *length)]);
     let model = format!(
-        "The model takes three steps and has an MLP with activation {activation}, V = {vocab}, d = {dim}, L = {length} and the trigger added to the {trigger}; its width m and N vary. Of {all} cells {measured} were run, chosen where recall changes fastest; the others are interpolated."
+        "The model takes three steps and has an MLP with activation {activation}, {sizes} and the trigger added to the {trigger}; its width m and N vary. Of {all} {measured} were run, chosen where recall changes fastest; the others are interpolated."
     );
     let share = |(dominant, share): &_| format!("{} in {:.0}%", cause(dominant), 100.0 * share);
     let causes = map.shares(LEVEL).iter().map(share).collect::<Vec<_>>().join(", ");

@@ -6,6 +6,7 @@ use superpose_study::{Family, Finding, Scaling};
 
 use super::findings::{beside, exponent_claims, exponents_table, thresholds, thresholds_claim, two_decimals};
 use super::{Picture, Section, distinct};
+use crate::numbers::count;
 
 pub fn section(scaling: &Scaling) -> Section {
     let Scaling { one_step, three_step } = scaling;
@@ -67,7 +68,8 @@ pub fn section(scaling: &Scaling) -> Section {
 fn picture(family: &Family, name: &'static str, algorithm: &str) -> Picture {
     type Size = fn(&Finding) -> usize;
     let vocabs = distinct(&family.findings, |f| f.vocab);
-    let vocab = vocabs.get(vocabs.len() / 2).copied().unwrap_or(0);
+    let middle = vocabs.get(vocabs.len() / 2).copied().unwrap_or(0);
+    let vocab = count(middle);
     // Critical N against one size, a line for each value of the other.
     let chart = |(symbol, label, size): (&str, &str, Size), (other_symbol, other): (&str, Size)| {
         let sizes = distinct(&family.findings, size);
@@ -76,9 +78,9 @@ fn picture(family: &Family, name: &'static str, algorithm: &str) -> Picture {
         let mut chart = Chart::new(title, axis, Axis::log("critical samples N")).ordered();
         for value in distinct(&family.findings, other) {
             let mut found: Vec<&Finding> =
-                family.findings.iter().filter(|f| f.vocab == vocab && other(f) == value).collect();
+                family.findings.iter().filter(|f| f.vocab == middle && other(f) == value).collect();
             found.sort_by_key(|f| size(f));
-            chart = beside(chart, format!("{other_symbol} = {value}"), &found, size);
+            chart = beside(chart, format!("{other_symbol} = {}", count(value)), &found, size);
         }
         chart
     };
@@ -100,13 +102,13 @@ fn picture(family: &Family, name: &'static str, algorithm: &str) -> Picture {
 fn collapse(family: &Family) -> [Chart; 2] {
     let mut curves = family.curves();
     curves.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let count = curves.len();
+    let all = curves.len();
     let chart = |title: &str, samples: Axis, scale: fn(f64) -> f64| {
         let accuracy = Axis::linear("mean accuracy").range(0.0, 1.0);
         let mut chart = Chart::new(title, samples, accuracy).horizontal(0.5, "one half");
         for (i, (critical, points)) in curves.iter().enumerate() {
             let spots = points.iter().map(|(n, accuracy)| (n / scale(*critical), *accuracy));
-            chart = chart.with(Series::points("", spots).step(i, count).small());
+            chart = chart.with(Series::points("", spots).step(i, all).small());
         }
         chart
     };

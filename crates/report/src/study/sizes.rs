@@ -5,7 +5,7 @@ use superpose_study::{Finding, Sizes};
 
 use super::findings::{steps, thresholds, thresholds_claim, verdicts};
 use super::{Picture, Section, spot};
-use crate::numbers::interval;
+use crate::numbers::{count, interval};
 
 pub fn section(sizes: &Sizes) -> Section {
     let ratios = sizes.findings.iter().filter_map(|f| Some((f, f.ratio()?)));
@@ -18,10 +18,10 @@ pub fn section(sizes: &Sizes) -> Section {
         ),
         None => "No threshold of the table was found.".into(),
     };
-    let count = verdicts(&sizes.findings).len();
-    let vocab = sizes.findings.first().map_or(0, |f| f.vocab);
+    let values = verdicts(&sizes.findings).len();
+    let vocab = count(sizes.findings.first().map_or(0, |f| f.vocab));
     let sentences = vec![format!(
-        "One step and three steps at small and large d and L with V = {vocab}, {count} critical values in all. Where d is small, facts interfere; where L is large, the attention must find one token among many. The closed form has no constant that was fitted to either."
+        "One step and three steps at small and large d and L with V = {vocab}, {values} critical values in all. Where d is small, facts interfere; where L is large, the attention must find one token among many. The closed form has no constant that was fitted to either."
     )];
     Section {
         title: "The prediction holds from small to large sizes",

@@ -5,11 +5,11 @@ use superpose_lab::interval::Interval;
 use superpose_study::{CAPACITY_LEVEL, Training, TrainingPoint};
 
 use super::{Claim, Picture, Section, distinct, findings, spot};
-use crate::numbers::{count, significant};
+use crate::numbers::{count, significant, sizes};
 use crate::table::Table;
 
 pub fn section(training: &Training) -> Section {
-    let Training { vocab, length, steps, .. } = training;
+    let [vocab, steps] = [training.vocab, training.steps].map(count);
     let max_samples = training.points.iter().map(|p| p.samples).max().unwrap_or(0);
     let at = |of: fn(&TrainingPoint) -> Interval| {
         let points = || training.points.iter().filter(|p| p.samples == max_samples);
@@ -28,7 +28,8 @@ pub fn section(training: &Training) -> Section {
     let (seeds, all, optimal) = (training.seeds, training.points.len(), significant(training.optimal_dim));
     let sentences = vec![
         format!(
-            "The task has V = {vocab} and L = {length}. Training means {steps} steps of AdamW on both matrices from zero; it is compared with the three steps on the same samples, {seeds} seeds each. Of {all} points training is better by more than the intervals at {better} and worse at {worse}."
+            "The task has {}. Training means {steps} steps of AdamW on both matrices from zero; it is compared with the three steps on the same samples, {seeds} seeds each. Of {all} points training is better by more than the intervals at {better} and worse at {worse}.",
+            task(training)
         ),
         format!(
             "With unlimited data and the attention on the marked token, the memory of the three steps (Hebbian) holds {CAPACITY_LEVEL} of the facts from {hebbian} on, by the closed form; a formula for large d says that the best possible matrix holds all of them from d = sqrt(2 V log V) = {optimal} on (arXiv 2605.10795). At small d a trained matrix holds more than this formula says, as the section on memories without attention measures."
@@ -56,6 +57,10 @@ pub fn section(training: &Training) -> Section {
     }
 }
 
+fn task(training: &Training) -> String {
+    sizes([("V", training.vocab), ("L", training.length)])
+}
+
 fn picture(training: &Training) -> Picture {
     let mut chart =
         Chart::new("", Axis::log("dimension d"), Axis::linear("recall").range(0.0, 1.0)).ordered();
@@ -75,8 +80,7 @@ fn picture(training: &Training) -> Picture {
     if let Some(dim) = training.hebbian_dim {
         chart = chart.vertical(dim as f64, "Hebbian rule");
     }
-    let Training { vocab, length, .. } = training;
-    let title = format!("Accuracy at the end of training and after three steps, V = {vocab}, L = {length}");
+    let title = format!("Accuracy at the end of training and after three steps, {}", task(training));
     let note = "Solid: trained, with 95% intervals. Dashed: three steps on the same samples. Upright lines: capacity of the Hebbian rule and, for large d, of the best matrix.";
     let figure = Figure::new().title(title).note(note).frames(560.0, 320.0).panel(chart);
     let caption = format!(
@@ -86,9 +90,8 @@ fn picture(training: &Training) -> Picture {
 }
 
 fn table(training: &Training) -> Table {
-    let Training { steps, vocab, length, .. } = training;
-    let caption =
-        format!("Accuracy after {steps} steps of training and after three, V = {vocab}, L = {length}.");
+    let (steps, task) = (count(training.steps), task(training));
+    let caption = format!("Accuracy after {steps} steps of training and after three, {task}.");
     Table::new(
         "training",
         caption,
