@@ -76,9 +76,7 @@ pub fn section(anchors: &Anchors) -> Section {
 
 /// The limit of the Hopfield networks over that of the literature.
 fn over_infinite(limit: &Limit) -> Interval {
-    let [mean, low, high] =
-        [limit.value.mean, limit.value.low, limit.value.high].map(|load| load / HOPFIELD_LOAD);
-    Interval { mean, low, high }
+    limit.value.map(|load| load / HOPFIELD_LOAD)
 }
 
 /// What was measured about a difference.

@@ -42,8 +42,7 @@ pub fn section(attention: &Attention) -> Section {
     )];
     claims.extend(gains.iter().map(|(beyond, gain)| {
         let predicted = beyond.predicted_gain();
-        let verdict = predicted
-            .map(|p| Verdict::of(&Interval { mean: gain.mean / p, low: gain.low / p, high: gain.high / p }));
+        let verdict = predicted.map(|predicted| Verdict::of(&gain.map(|gain| gain / predicted)));
         let name = format!("One step over three steps, L = {}", beyond.one_step.length);
         let predicted = predicted.map_or("-".into(), significant);
         Claim::new(name, interval(gain), predicted, verdict.as_slice())
