@@ -174,7 +174,7 @@ def phase(
     scale: Union[Literal["log", "linear"], Sequence[Literal["log", "linear"]]] = "log",
     accuracy: Number = 0.5,
     measure: PhaseMeasure = "accuracy",
-    most: Number = 0.25,
+    max_share: Number = 0.25,
     store: Optional[Path] = None,
     threads: Optional[SupportsIndex] = None,
     device: Optional[str] = None,
@@ -195,7 +195,7 @@ def phase(
         scale: spacing of both axes, ``"log"`` or ``"linear"``, or one for each axis: ``("log", "linear")``.
         accuracy: the level of the boundary, above 0 and below 1.
         measure: a measure between 0 and 1, such as ``"accuracy"``, ``"memory_accuracy"`` or ``"lock_rate"``.
-        most: maximum share of the cells to run, above 0 and at most 1; the others are interpolated.
+        max_share: maximum share of the cells to run, above 0 and at most 1; the others are interpolated.
         store: SQLite file that keeps results and supplies known ones.
         threads: as for :meth:`Config.run`.
         device: as for :meth:`Config.run`.
@@ -215,7 +215,7 @@ def phase(
         if not isinstance(scale, (list, tuple)) or len(scale) != 2:
             raise wrong("scale", scale, "log, linear, or one for each axis")
         spacing = ",".join(word("scale", one) for one in scale)
-    options = dict(resolution=resolution, scale=spacing, accuracy=accuracy, measure=measure, most=most)
+    options = dict(resolution=resolution, scale=spacing, accuracy=accuracy, measure=measure, max_share=max_share)
     across, up = _axis("x", x), _axis("y", y)
     kept = maybe_path("store", store)
     with listener(progress) as tell:

@@ -646,7 +646,7 @@ class BoundResult(Result):
     accuracy: float
     seeds: int
     interval: str
-    most_samples: float
+    max_samples: float
     config: Settings
     numerics: str
     version: str

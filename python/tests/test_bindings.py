@@ -276,7 +276,7 @@ def test_threads_of_any_numeric_type():
         (lambda: superpose.threshold(SMALL, find="samples", store=""), "store = '': must be the name of a file"),
         (lambda: superpose.phase(SMALL, x=("dim", 8, 16), y=("samples", 50, 500), store=""), "store = ''"),
         (lambda: superpose.phase(SMALL, x=(5, 8, 16), y=("samples", 50, 500)), "x = 5: must be "),
-        (lambda: superpose.phase(SMALL, x=("dim", 8, 16), y=("samples", 50, 500), most="a"), "most = a: must be a number"),
+        (lambda: superpose.phase(SMALL, x=("dim", 8, 16), y=("samples", 50, 500), max_share="a"), "max_share = a: must be a number"),
         (lambda: superpose.plan(facts=100, length=8, activation=5), "activation = 5: must be "),
         (lambda: superpose.plan(facts=100, length=8, trigger=None), "trigger = None: must be "),
         (lambda: superpose.sweep(axes={"dim": [8]}, samples=50, retry_failed=1), "retry_failed = 1: must be True or False"),

@@ -93,7 +93,8 @@ pub struct BoundRecord {
     /// A description of the intervals.
     pub interval: String,
     /// The largest number of samples that may be tried.
-    pub most_samples: f64,
+    #[serde(alias = "most_samples")]
+    pub max_samples: f64,
     /// The configuration; its number of samples is not used.
     pub config: Settings,
     /// The arithmetic that made it.
@@ -204,7 +205,7 @@ pub fn bound(
         accuracy,
         seeds,
         interval: METHOD.into(),
-        most_samples: samples_at(most) as f64,
+        max_samples: samples_at(most) as f64,
         config: (**config).clone(),
         numerics: backend.numerics(),
         version: env!("CARGO_PKG_VERSION").into(),

@@ -108,7 +108,7 @@ settings! {
         /// Measure to map.
         measure: Measure where Measure::is_share as "NAME" = Measure::Accuracy;
         /// Maximum share of the cells to run; the others are interpolated.
-        most: f64 as "SHARE" = 0.25, above(0.0, 1.0);
+        max_share: f64 as "SHARE" = 0.25, above(0.0, 1.0);
     }
 }
 
@@ -168,7 +168,7 @@ impl PhaseOptions {
             measure: self.measure,
             level: self.accuracy,
             repeats,
-            max_cells: ((self.most * cells as f64).floor() as usize).max(4),
+            max_cells: ((self.max_share * cells as f64).floor() as usize).max(4),
             tolerance: TOLERANCE,
             trust: true,
             rows: inputs.statistics,

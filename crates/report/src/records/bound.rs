@@ -116,7 +116,7 @@ fn cells(record: &BoundRecord, name: &str, critical: &Critical) -> [String; 5] {
         Some(limit) if limit + LIMIT_MARGIN < record.accuracy => {
             ("no N".into(), format!("accuracy {limit:.3} with unlimited data"))
         }
-        _ => (format!("> {}", grouped(record.most_samples)), "not reached".into()),
+        _ => (format!("> {}", grouped(record.max_samples)), "not reached".into()),
     };
     [name.into(), above, reason, bound, "-".into()]
 }
