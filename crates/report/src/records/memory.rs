@@ -12,7 +12,7 @@ use superpose_lab::threshold::{Threshold, Why};
 use super::interval;
 use crate::document::{Block, Document};
 use crate::experiment::{Experiment, Finding};
-use crate::numbers::{count, decimal, grouped, plural, share, significant};
+use crate::numbers::{count, decimal, duration, grouped, plural, share, significant};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "memory",
@@ -78,7 +78,7 @@ fn memory(record: &MemoryRecord) -> Document {
     if record.steps > 0.0 {
         page.line(format!("Steps: {} on average.", grouped(record.steps.round())));
     }
-    page.line(format!("Done in {:.1} s.", record.seconds));
+    page.line(format!("Done in {}.", duration(record.seconds)));
     page
 }
 
@@ -136,7 +136,8 @@ fn capacity(record: &CapacityRecord) -> Document {
         };
         row("predicted", 9, significant(predicted), note.into());
     }
-    page.paragraph(format!("{} in {:.1} s.", plural(record.runs, "memory", "memories"), record.seconds));
+    let memories = plural(record.runs, "memory", "memories");
+    page.paragraph(format!("{memories} in {}.", duration(record.seconds)));
     page
 }
 

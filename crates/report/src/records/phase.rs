@@ -10,7 +10,7 @@ use superpose_theory::predict::Dominant;
 use super::partition::partition;
 use super::sweep::cell_count;
 use crate::document::{Block, Document};
-use crate::numbers::{count, grouped, plural};
+use crate::numbers::{count, duration, grouped, plural};
 
 /// The map, the causes that the theory gives for the cells below the boundary, and the number of cells run.
 pub fn phase(record: &PhaseRecord) -> Document {
@@ -40,7 +40,7 @@ pub fn phase(record: &PhaseRecord) -> Document {
     }
     let (seeds, runs) = (plural(record.repeats, "seed", "seeds"), plural(record.runs, "run", "runs"));
     let cells = format!("{} of {} run, {seeds} each", count(map.measured), cell_count(map.cells.len()));
-    page.line(format!("{cells}, the rest filled in; {runs} in {:.1} s.", record.seconds));
+    page.line(format!("{cells}, the rest filled in; {runs} in {}.", duration(record.seconds)));
     page
 }
 

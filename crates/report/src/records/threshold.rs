@@ -8,7 +8,7 @@ use superpose_theory::predict::predict_measure;
 
 use super::interval;
 use crate::document::{Block, Document};
-use crate::numbers::grouped;
+use crate::numbers::{duration, grouped, plural};
 
 /// The observed critical size with its interval, the prediction, and the ratio of both.
 pub fn threshold(record: &ThresholdRecord) -> Document {
@@ -40,7 +40,7 @@ pub fn threshold(record: &ThresholdRecord) -> Document {
         row("ratio", format!("{ratio:.3}"), "observed over predicted".into());
     }
     page.blocks.push(Block::Fields([12, 12], rows));
-    page.paragraph(format!("{} runs in {:.1} s.", record.runs, record.seconds));
+    page.paragraph(format!("{} in {}.", plural(record.runs, "run", "runs"), duration(record.seconds)));
     page
 }
 
@@ -68,4 +68,25 @@ pub fn threshold_figure(record: &ThresholdRecord) -> Figure {
     }
     let title = format!("Critical {word} for {}", record.criterion_text);
     Figure::new().title(title).frames(440.0, 280.0).panel(chart)
+}
+
+#[cfg(test)]
+mod tests {
+    use superpose_core::config::Settings;
+    use superpose_lab::cell::Runner;
+    use superpose_lab::run::Inputs;
+    use superpose_lab::threshold::{SizeRange, ThresholdOptions};
+
+    use super::*;
+
+    #[test]
+    fn long_time_is_in_hours() {
+        let range = Some(SizeRange { low: 20, high: 40 });
+        let options = ThresholdOptions { range, max_runs: 2, ..ThresholdOptions::default() };
+        let sizes = Settings { vocab: 8, dim: 8, length: 2, test_samples: 8, ..Settings::default() };
+        let search = options.check(sizes, &Inputs::default()).unwrap();
+        let record = search.search(&mut Runner::new(1), |_, _| {}).unwrap();
+        let text = threshold(&ThresholdRecord { runs: 1, seconds: 14_400.0, ..record }).text();
+        assert!(text.ends_with("\n1 run in 4.0 h.\n"), "{text}");
+    }
 }
