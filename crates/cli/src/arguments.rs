@@ -41,7 +41,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
-    /// Print one JSON object instead of a table
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
 

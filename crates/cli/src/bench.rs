@@ -56,7 +56,7 @@ pub struct BenchArguments {
     /// Skip the PyTorch autograd benchmark, which is slow and needs gigabytes of memory
     #[arg(long)]
     no_autograd: bool,
-    /// Print a list of JSON objects instead of a table
+    /// Print a list of JSON objects instead of text
     #[arg(long)]
     json: bool,
     /// Measure one thing in this process and print it; the other measurements are started this way

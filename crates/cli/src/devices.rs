@@ -10,7 +10,7 @@ use crate::shared::{plural, print_record};
 
 #[derive(Args, Clone, Debug)]
 pub struct DevicesArguments {
-    /// Print a JSON object instead of a table
+    /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
 }

@@ -35,7 +35,7 @@ pub struct InspectArguments {
     trigger: Trigger,
     #[command(flatten)]
     threads: Threads,
-    /// Print one JSON object instead of a table
+    /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
 }

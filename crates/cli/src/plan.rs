@@ -17,7 +17,7 @@ pub struct PlanArguments {
     /// Draw the trade-off into this file (.svg or .png)
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Print one JSON object instead of a table
+    /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
 }

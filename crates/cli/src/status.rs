@@ -27,7 +27,7 @@ pub struct StatusArguments {
     file: PathBuf,
     #[command(flatten)]
     places: Places,
-    /// Print JSON
+    /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
 }
