@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow, bail, ensure};
 use clap::{Arg, Args};
 use superpose_core::config::{Kind, Settings, Value};
 use superpose_lab::memory;
@@ -65,8 +65,7 @@ impl RunArguments {
         let Some(path) = self.config.clone() else { return Ok(self) };
         let text = read_text(&path).with_context(|| path.display().to_string())?;
         let SettingsFile { mut values, others } =
-            settings_file::read(&text, &["json", "threads", "device", "export"])
-                .map_err(|error| anyhow!("{}, {error}", path.display()))?;
+            settings_file::read(&text).map_err(|error| anyhow!("{}, {error}", path.display()))?;
         // Flags win: a rate on the command line is not in conflict with a lead in the file.
         for (one, other) in [("gamma", "lead"), ("lead", "gamma")] {
             if self.given.values.gives(one) {
@@ -113,7 +112,13 @@ impl RunArguments {
 
     /// Whether a setting was given.
     pub fn gives(&self, name: &str) -> bool {
-        self.given.values.gives(name) || (name == "export" && self.export.is_some())
+        self.given.values.gives(name)
+    }
+
+    /// Fails if a file to export to was given, for commands that export nothing.
+    pub fn check_no_export(&self, why: &str) -> anyhow::Result<()> {
+        ensure!(self.export.is_none(), "export is given: {why}");
+        Ok(())
     }
 
     /// The settings these arguments ask for, defaults elsewhere.
@@ -152,6 +157,6 @@ pub fn read_text(path: &Path) -> anyhow::Result<String> {
     const MAX_BYTES: u64 = 1 << 20;
     let mut text = String::new();
     std::fs::File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-    anyhow::ensure!(text.len() as u64 <= MAX_BYTES, "longer than a megabyte");
+    ensure!(text.len() as u64 <= MAX_BYTES, "longer than a megabyte");
     Ok(text)
 }

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use superpose_core::config::Trigger;
-use superpose_lab::inspect::{InspectError, SizesOptions, sizes};
+use superpose_lab::inspect::{InspectError, SizesOptions, inspect_with_sizes};
 use superpose_tensors::TensorFile;
 
+use crate::arguments::Count;
 use crate::progress::Bar;
 use crate::shared::{Threads, backend, print_record};
 
@@ -25,11 +26,11 @@ pub struct InspectArguments {
     #[arg(long, value_name = "SHARE", default_value = "0.99", allow_hyphen_values = true)]
     accuracy: f64,
     /// Also predict the recall of this many facts, the samples that they need and the longest sequences
-    #[arg(long, value_name = "V", conflicts_with = "output_tensor")]
-    facts: Option<usize>,
+    #[arg(long, value_name = "V", allow_hyphen_values = true)]
+    facts: Option<Count>,
     /// Sequence length L, with --facts
-    #[arg(long, value_name = "L", default_value = "16", requires = "facts")]
-    length: usize,
+    #[arg(long, value_name = "L", default_value = "16", requires = "facts", allow_hyphen_values = true)]
+    length: Count,
     /// Where the trigger is, with --facts: keys, or values (keys and values)
     #[arg(long, value_name = "TRIGGER", default_value = "keys", requires = "facts")]
     trigger: Trigger,
@@ -43,24 +44,21 @@ pub struct InspectArguments {
 pub fn inspect(arguments: &InspectArguments) -> anyhow::Result<()> {
     let backend = backend(arguments.threads.count()?)?;
     let file = TensorFile::open(&arguments.file)?;
-    let tensors = file.tensors();
+    let sizes = |Count(facts)| {
+        let Count(length) = arguments.length;
+        SizesOptions { facts: facts as usize, length: length as usize, trigger: arguments.trigger }
+    };
     let bar = Bar::new(0);
     bar.say("reading".into());
-    let found = superpose_lab::inspect::inspect(
-        &tensors,
+    let found = inspect_with_sizes(
+        &file.tensors(),
         arguments.tensor.as_deref(),
         arguments.output_tensor.as_deref(),
+        arguments.facts.map(sizes),
         arguments.accuracy,
         &backend,
         &mut |done, total| bar.set(done as u64, total as u64),
     );
-    let found = found.and_then(|(mut found, _)| {
-        if let Some(facts) = arguments.facts {
-            let at = SizesOptions { facts, length: arguments.length, trigger: arguments.trigger };
-            found.sizes = Some(sizes(&tensors, &found.tensor, at, arguments.accuracy, &backend)?);
-        }
-        Ok(found)
-    });
     bar.finish();
     let found = found.map_err(|error| match error {
         InspectError::Tensors(error) => file.inside(error).into(),

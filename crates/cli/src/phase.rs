@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use clap::Args;
-use superpose_lab::phase::PhaseOptions;
+use superpose_lab::phase::{DEFAULT_REPEATS, PhaseOptions};
 use superpose_lab::run::Inputs;
 use superpose_report::phase_figure;
 
@@ -16,11 +16,8 @@ use crate::progress::spinner;
 use crate::setting_flags::SettingFlags;
 use crate::shared::{StoreFlag, backend, message, print};
 
-const REJECTED: [&str; 1] = ["export"];
-const DEFAULT_REPEATS: usize = 2;
-
 #[derive(Args, Clone, Debug)]
-#[command(mut_args = hide(REJECTED), mut_arg("repeats", |flag| flag.help(format!("Number of runs of a cell, with consecutive seeds (default {DEFAULT_REPEATS})"))))]
+#[command(mut_args = hide(["export"]), mut_arg("repeats", |flag| flag.help(format!("Number of runs of a cell, with consecutive seeds (default {DEFAULT_REPEATS})"))))]
 pub struct PhaseArguments {
     #[command(flatten)]
     run: RunArguments,
@@ -39,9 +36,7 @@ pub struct PhaseArguments {
 pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
     let run = arguments.run.clone().with_file()?;
     let threads = run.threads()?;
-    for name in REJECTED {
-        ensure!(!run.gives(name), "{name} is given: a phase diagram is many runs; superpose run exports one");
-    }
+    run.check_no_export("a phase diagram is many runs; superpose run exports one")?;
     let mut settings = run.settings()?;
     if !run.gives("repeats") {
         settings.repeats = DEFAULT_REPEATS;

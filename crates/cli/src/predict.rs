@@ -1,6 +1,5 @@
 //! `superpose predict`: predicts in closed form what `superpose run` would measure.
 
-use anyhow::ensure;
 use clap::Args;
 use superpose_lab::run::Inputs;
 
@@ -11,7 +10,7 @@ use crate::shared::{backend, print_record};
 #[command(mut_args = hide(["export", "device"]))]
 pub struct PredictArguments {
     #[command(flatten)]
-    run: RunArguments,
+    pub run: RunArguments,
 
     /// Target accuracy for which to compute the required sizes
     #[arg(long, value_name = "SHARE", default_value_t = 0.5, allow_hyphen_values = true)]
@@ -22,7 +21,7 @@ pub fn predict(arguments: PredictArguments) -> anyhow::Result<()> {
     let run = arguments.run.with_file()?;
     let threads = run.threads()?;
     run.device.check_cpu("predict")?;
-    ensure!(run.export.is_none(), "export is given: predict trains nothing, so there is nothing to write");
+    run.check_no_export("predict trains nothing, so there is nothing to write")?;
     let mut settings = run.settings()?;
     let mut inputs = Inputs::open(&mut settings, |name| run.gives(name))?;
     let config = settings.check()?;

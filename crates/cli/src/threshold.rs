@@ -1,6 +1,5 @@
 //! `superpose threshold`: finds the size at which an accuracy is reached, with an interval, beside the prediction.
 
-use anyhow::ensure;
 use clap::Args;
 use superpose_core::config::Config;
 use superpose_lab::run::Inputs;
@@ -14,13 +13,8 @@ use crate::progress::spinner;
 use crate::setting_flags::SettingFlags;
 use crate::shared::{StoreFlag, backend, print_record};
 
-const REJECTED: [(&str, &str); 2] = [
-    ("repeats", "the search decides how often to run"),
-    ("export", "a threshold is many runs; superpose run exports one"),
-];
-
 #[derive(Args, Clone, Debug)]
-#[command(mut_args = hide(REJECTED.map(|(name, _)| name)))]
+#[command(mut_args = hide(["export", "repeats"]))]
 pub struct ThresholdArguments {
     #[command(flatten)]
     run: RunArguments,
@@ -33,9 +27,8 @@ pub struct ThresholdArguments {
 pub fn threshold(arguments: ThresholdArguments) -> anyhow::Result<()> {
     let run = arguments.run.with_file()?;
     let threads = run.threads()?;
-    for (name, why) in REJECTED {
-        ensure!(!run.gives(name), "{name} is given: {why}");
-    }
+    run.check_no_export("a threshold is many runs; superpose run exports one")?;
+    ThresholdOptions::check_given(|name| run.gives(name))?;
     let options = arguments.options.read()?;
     let find = options.find;
     let mut settings = run.settings()?;

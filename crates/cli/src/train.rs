@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use clap::Args;
 use superpose_core::Config;
 use superpose_core::train::TrajectoryPoint;
@@ -44,7 +44,7 @@ pub struct TrainArguments {
 pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
     let run = arguments.run.with_file()?;
     let threads = run.threads()?;
-    ensure!(!run.gives("export"), "export is given: a trained model is in its checkpoint");
+    run.check_no_export("a trained model is in its checkpoint")?;
     let checkpoint = arguments.checkpoint.as_deref();
     let existing = checkpoint.filter(|path| path.exists());
     let saved = existing.map(Checkpoint::open).transpose().context("checkpoint")?;

@@ -137,6 +137,10 @@ fn sizes_of_a_number_of_facts_are_predicted() {
     let values = sizes("--facts 15 --length 4 --trigger values");
     assert_eq!(values["trigger"], "values");
     assert_ne!(values["accuracy"], few["accuracy"]);
+    assert_eq!(sizes("--facts 1.5e1 --length 4e0"), few);
+    let both = "inspect model.safetensors --facts 9 --output-tensor outputs";
+    refused(folder.path(), both, &["output_tensor is given together with facts"]);
+    refused(folder.path(), "inspect model.safetensors --facts -1", &["--facts", "whole number"]);
     refused(folder.path(), "inspect model.safetensors --facts 601", &["facts = 601", "from 2 to 600"]);
     refused(folder.path(), "inspect model.safetensors --facts 1", &["facts = 1"]);
     refused(folder.path(), "inspect model.safetensors --facts 9 --length 0", &["length = 0"]);

@@ -32,8 +32,7 @@ impl Config {
     #[staticmethod]
     #[pyo3(name = "_read_toml")]
     fn read_toml(py: Python<'_>, text: &str) -> PyResult<BTreeMap<&'static str, Py<PyAny>>> {
-        let file = settings_file::read(text, &["json", "threads", "export"])
-            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let file = settings_file::read(text).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let values = file.values;
         let given = values.names().filter_map(|name| Some((name, values.get(name)?)));
         given.map(|(name, value)| Ok((name, object(py, value)?))).collect()

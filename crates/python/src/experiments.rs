@@ -9,9 +9,9 @@ use superpose_core::backend::Device;
 use superpose_core::config::Settings;
 use superpose_lab::cell::Runner;
 use superpose_lab::decoders::{self, FirstStep};
-use superpose_lab::inspect::{InspectError, SizesOptions, sizes};
+use superpose_lab::inspect::{InspectError, SizesOptions, inspect_with_sizes};
 use superpose_lab::memory::available;
-use superpose_lab::phase::{Extent, PhaseOptions};
+use superpose_lab::phase::{DEFAULT_REPEATS, Extent, PhaseOptions};
 use superpose_lab::plan::{PlanOptions, PlanRecord};
 use superpose_lab::store::Store;
 use superpose_lab::threshold::{SizeRange, ThresholdOptions};
@@ -87,9 +87,7 @@ pub fn threshold(
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Record> {
     file("store", store.as_deref())?;
-    if config.gives("repeats") {
-        return Err(Failure::new("repeats is given: the search decides how often to run").into());
-    }
+    ThresholdOptions::check_given(|name| config.gives(name)).map_err(Failure::from)?;
     let range = range.map(|range| given::range("range", range)).transpose()?;
     let options = ThresholdOptions { range, ..given::options(keys)? };
     let (threads, device) = (self::threads(threads)?, self::device(device)?);
@@ -132,7 +130,7 @@ pub fn phase(
     let options = PhaseOptions { x: extent("x", &x)?, y: extent("y", &y)?, ..given::options(keys)? };
     let (mut settings, inputs) = opened(config, tensors)?;
     if !config.gives("repeats") {
-        settings.repeats = 2;
+        settings.repeats = DEFAULT_REPEATS;
     }
     let (threads, device) = (self::threads(threads)?, self::device(device)?);
     let request = options.check(settings, &inputs).map_err(Failure::from)?;
@@ -216,12 +214,7 @@ pub fn inspect(
     let (length, trigger) = (field("length", length)?, choice("trigger", trigger)?);
     Settings { length, ..Settings::default() }.check().map_err(Failure::from)?;
     let facts = facts.map(|facts| field("facts", facts)).transpose()?;
-    if facts.is_some() && output_tensor.is_some() {
-        return Err(Failure::new(
-            "output_tensor is given together with facts: what they need is predicted for Gaussian output embeddings",
-        )
-        .into());
-    }
+    let sizes = facts.map(|facts| SizesOptions { facts, length, trigger });
     let record = work(py, LONG, listener, move |watch| {
         let backend = watch.backend(threads)?;
         let file = TensorFile::open(&file)?;
@@ -230,19 +223,12 @@ pub fn inspect(
             watch.count(done as u64);
         };
         let (tensor, output) = (tensor.as_deref(), output_tensor.as_deref());
-        superpose_lab::inspect::inspect(&file.tensors(), tensor, output, accuracy, &backend, &mut progress)
-            .and_then(|(mut found, _)| {
-                let tensors = file.tensors();
-                if let Some(facts) = facts {
-                    let options = SizesOptions { facts, length, trigger };
-                    found.sizes = Some(sizes(&tensors, &found.tensor, options, accuracy, &backend)?);
-                }
-                Ok(found)
-            })
-            .map_err(|error| match error {
+        inspect_with_sizes(&file.tensors(), tensor, output, sizes, accuracy, &backend, &mut progress).map_err(
+            |error| match error {
                 InspectError::Tensors(error) if !is_array => Failure::from(file.inside(error)),
                 other => Failure::from(other),
-            })
+            },
+        )
     })?;
     Ok(Record::new(record, superpose_report::inspect))
 }

@@ -25,7 +25,8 @@ use facts::{gaussian_accuracy, largest};
 use matrix::{LENGTHS, OVERLAPS, PAIRS, SCAN, ScaledMatrix};
 pub use pairs::Pairs;
 use serde::{Deserialize, Serialize};
-pub use sizes::{Sizes, SizesOptions, sizes};
+use sizes::sizes;
+pub use sizes::{Sizes, SizesOptions};
 use superpose_core::backend::{Backend, Cancelled};
 use superpose_core::config::ConfigError;
 use superpose_tensors::{TensorError, Tensors};
@@ -183,6 +184,46 @@ pub fn trace(
     Ok(curve)
 }
 
+/// Returns the name of the matrix to inspect, by default the largest. Fails if it cannot be inspected at this accuracy.
+fn chosen(tensors: &Tensors<'_>, tensor: Option<&str>, accuracy: f64) -> Result<String, InspectError> {
+    if !(accuracy > 0.0 && accuracy < 1.0) {
+        return Err(InspectError::Accuracy(accuracy));
+    }
+    let name = match tensor {
+        Some(name) => name.to_string(),
+        None => tensors.largest_matrix().ok_or_else(|| InspectError::NoMatrix(tensors.listed()))?,
+    };
+    match tensors.shape(&name)?[..] {
+        [_, dim] if dim > MAX_DIM => Err(InspectError::TooWide { tensor: name, dim, max: MAX_DIM }),
+        _ => Ok(name),
+    }
+}
+
+/// Inspects a matrix as [`inspect`] does, and predicts what a number of facts needs, if one is given.
+///
+/// # Errors
+/// As [`inspect`] and [`sizes`], or if a number of facts is given together with an output matrix.
+pub fn inspect_with_sizes(
+    tensors: &Tensors<'_>,
+    tensor: Option<&str>,
+    output_tensor: Option<&str>,
+    facts: Option<SizesOptions>,
+    accuracy: f64,
+    backend: &Backend,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Inspection, InspectError> {
+    if facts.is_some() && output_tensor.is_some() {
+        let names = "output_tensor is given together with facts".into();
+        let why = "what they need is predicted for Gaussian output embeddings";
+        return Err(ConfigError::Together { names, why }.into());
+    }
+    let name = chosen(tensors, tensor, accuracy)?;
+    // First, since a size that is out of range is found at once.
+    let sizes = facts.map(|facts| sizes(tensors, &name, facts, accuracy, backend)).transpose()?;
+    let (found, _) = inspect(tensors, Some(&name), output_tensor, accuracy, backend, progress)?;
+    Ok(Inspection { sizes, ..found })
+}
+
 /// Inspects a matrix, by default the largest. Returns also the overlaps of pairs of its raw and its centred rows, for predictions
 /// at other numbers of facts. `progress` receives the work done and the total work, after every block of rows and every prediction.
 ///
@@ -196,13 +237,7 @@ pub fn inspect(
     backend: &Backend,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<(Inspection, [Pairs; 2]), InspectError> {
-    if !(accuracy > 0.0 && accuracy < 1.0) {
-        return Err(InspectError::Accuracy(accuracy));
-    }
-    let name = match tensor {
-        Some(name) => name.to_string(),
-        None => tensors.largest_matrix().ok_or_else(|| InspectError::NoMatrix(tensors.listed()))?,
-    };
+    let name = chosen(tensors, tensor, accuracy)?;
     let rows_of = |name: &str| tensors.shape(name).map_or(0, |shape| shape.first().copied().unwrap_or(0));
     let total = rows_of(&name) * (SCAN + OVERLAPS + LENGTHS + PAIRS)
         + output_tensor.map_or(0, |name| rows_of(name) * (SCAN + OVERLAPS + LENGTHS));
@@ -211,11 +246,6 @@ pub fn inspect(
         done += work;
         progress(done, total);
     };
-    if let [_, dim] = tensors.shape(&name)?[..]
-        && dim > MAX_DIM
-    {
-        return Err(InspectError::TooWide { tensor: name, dim, max: MAX_DIM });
-    }
     let input = ScaledMatrix::new(tensors, &name, backend, &mut passed)?;
     let output =
         output_tensor.map(|name| ScaledMatrix::new(tensors, name, backend, &mut passed)).transpose()?;

@@ -30,6 +30,9 @@ pub use refine::Refine;
 /// The tolerance of `superpose phase`, for which the accuracy of maps was validated.
 pub const TOLERANCE: f64 = 0.01;
 
+/// Seeds at each cell where the repeats are not given.
+pub const DEFAULT_REPEATS: usize = 2;
+
 /// A validated phase diagram to map.
 #[derive(Clone, Debug)]
 pub struct Request {

@@ -74,6 +74,17 @@ settings! {
 }
 
 impl ThresholdOptions {
+    /// Fails if a setting was given that the search decides. `gives(name)` says whether a setting was given.
+    pub fn check_given(gives: impl Fn(&str) -> bool) -> Result<(), ConfigError> {
+        match gives("repeats") {
+            true => Err(ConfigError::Together {
+                names: "repeats is given".into(),
+                why: "the search decides how often to run",
+            }),
+            false => Ok(()),
+        }
+    }
+
     /// Validates the options and the settings, with their tensors, at both ends of the range.
     ///
     /// # Errors
