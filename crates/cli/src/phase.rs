@@ -14,7 +14,7 @@ use crate::interrupt::Interrupt;
 use crate::picture::FigureFile;
 use crate::progress::spinner;
 use crate::setting_flags::SettingFlags;
-use crate::shared::{StoreFlag, backend, message, print};
+use crate::shared::{StoreFlag, backend, print};
 
 #[derive(Args, Clone, Debug)]
 #[command(mut_args = hide(["export"]), mut_arg("repeats", |flag| flag.help(format!("Number of runs of a cell, with consecutive seeds (default {DEFAULT_REPEATS})"))))]
@@ -57,16 +57,16 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
         })
     });
     let record = arguments.store.finish(record, &interrupt)?;
+    // One line of JSON: a map has thousands of cells. A file that cannot be written does not lose the result.
+    let printed = print(&match run.json {
+        true => serde_json::to_string(&record)? + "\n",
+        false => superpose_report::phase(&record).text(),
+    });
     if let Some(path) = &arguments.csv {
         write_file(path, superpose_report::phase_csv(&record).as_bytes()).context("csv")?;
-        message(format_args!("wrote {}", path.display()));
     }
     if let Some(figure) = figure {
         figure.write(&phase_figure(&record))?;
     }
-    // One line of JSON: a map has thousands of cells.
-    print(&match run.json {
-        true => serde_json::to_string(&record)? + "\n",
-        false => superpose_report::phase(&record).text(),
-    })
+    printed
 }

@@ -52,7 +52,7 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
 
     // An unwritable path is an error now rather than after the training.
     let figure = FigureFile::new(arguments.svg.as_ref())?;
-    arguments.csv.as_deref().map(check_writable).transpose()?;
+    arguments.csv.as_deref().map(check_writable).transpose().context("csv")?;
     checkpoint.map(superpose_tensors::target).transpose().context("checkpoint")?;
     if arguments.store.is_some() {
         check_cell(&config)?;
@@ -82,6 +82,8 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
         }
     };
 
+    // A file that cannot be written does not lose the result.
+    let printed = print_record(run.json, &*record, superpose_report::train);
     if let Some(store) = &mut store {
         record.keep(&config, &backend.numerics(), store)?;
     }
@@ -89,9 +91,9 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
         figure.write(&superpose_report::trajectory(&record))?;
     }
     if let Some(path) = &arguments.csv {
-        write_file(path, superpose_report::train_csv(&record.trajectory).as_bytes())?;
+        write_file(path, superpose_report::train_csv(&record.trajectory).as_bytes()).context("csv")?;
     }
-    print_record(run.json, &*record, superpose_report::train)
+    printed
 }
 
 /// Returns the configuration and its tensors: from the arguments, or from the checkpoint if no argument is given. Arguments that

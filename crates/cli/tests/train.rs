@@ -137,6 +137,23 @@ fn trajectory_is_written_to_every_file() {
     );
 }
 
+/// The text comes first, so that an error of a file does not lose it.
+#[cfg(target_os = "linux")]
+#[test]
+fn result_is_printed_when_a_file_cannot_be_written() {
+    let sizes = "--vocab 16 --dim 8 --length 4 --samples 50 --test-samples 20 --csv /dev/full";
+    for (line, words) in [
+        (format!("train {sizes} --steps 2"), "three steps"),
+        (format!("phase {sizes} --x dim:8..16 --y samples:50..100 --resolution 2"), "boundary at 0.5"),
+    ] {
+        let output = crate::common::superpose(&line);
+        let (printed, message) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{line}: {message}");
+        assert!(message.starts_with("error: csv: cannot write /dev/full"), "{line}: {message}");
+        assert!(printed.contains(words), "{line}: {printed}");
+    }
+}
+
 /// A checkpoint continues only with the tensors that it was made with; leftovers of killed processes are removed.
 #[test]
 fn changed_input_is_refused_by_name() {
