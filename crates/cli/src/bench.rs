@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
+use superpose_core::backend::Backend;
 use superpose_core::config::{
     Config, ConfigError, Group, MAX_COUNT, Regime, Settings, Training, check_ranges, counts,
 };
@@ -156,38 +157,55 @@ fn compare(arguments: &BenchArguments, options: &BenchOptions) -> anyhow::Result
         measure(what, name)?;
     }
 
-    let python_works = Command::new(&arguments.python).args(["-c", "import torch, safetensors"]).output();
-    if python_works.is_ok_and(|output| output.status.success()) {
-        rows.extend(torch(arguments, options)?);
-    } else {
-        message(format_args!(
-            "hint: {} has no torch and safetensors; give one that has them with --python",
-            arguments.python
-        ));
+    if has_torch(&arguments.python) {
+        let (repeat, threads) = (options.repeat, options.threads.to_string());
+        let methods = [
+            ("tuned", "exact", repeat, "PyTorch, exact, hand-tuned"),
+            ("tuned", "infinitesimal", repeat, "PyTorch, infinitesimal, hand-tuned"),
+            ("adam", "exact", repeat, "PyTorch, one Adam step, hand-tuned"),
+            ("autograd", "exact", 1, "PyTorch, exact, automatic differentiation"),
+        ];
+        let backend = backend(options.threads)?;
+        rows.extend(torch(arguments, &exact, &backend, &methods, ["--threads", &threads])?);
     }
     print_record(arguments.json, &rows, |rows| table(options, rows))
 }
 
-fn torch(arguments: &BenchArguments, options: &BenchOptions) -> anyhow::Result<Vec<Measurement>> {
+/// Whether this Python has PyTorch; says what to do if it does not.
+fn has_torch(python: &str) -> bool {
+    let output = Command::new(python).args(["-c", "import torch, safetensors"]).output();
+    let found = output.is_ok_and(|output| output.status.success());
+    if !found {
+        message(format_args!(
+            "hint: {python} has no torch and safetensors; give one that has them with --python"
+        ));
+    }
+    found
+}
+
+/// A measurement of PyTorch: method, regime, number of repeats, description.
+type Method = (&'static str, &'static str, usize, &'static str);
+
+/// Measures PyTorch on the data of a configuration, with further arguments for its script.
+fn torch(
+    arguments: &BenchArguments,
+    exact: &Config,
+    backend: &Backend,
+    methods: &[Method],
+    extra: [&str; 2],
+) -> anyhow::Result<Vec<Measurement>> {
     let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
     let (script, data) = (folder.path().join("torch_recall.py"), folder.path().join("data.safetensors"));
     std::fs::write(&script, TORCH).context("cannot write the benchmark script")?;
-    let threads = options.threads.to_string();
-    let exact = config(options, Regime::Exact, 1.0)?;
-    run(&exact, &Inputs::default(), &backend(options.threads)?, Some(&data), &())?;
+    run(exact, &Inputs::default(), backend, Some(&data), &())?;
     let mut rows = Vec::new();
-    for (method, regime, repeat, name) in [
-        ("tuned", "exact", options.repeat, "PyTorch, exact, hand-tuned"),
-        ("tuned", "infinitesimal", options.repeat, "PyTorch, infinitesimal, hand-tuned"),
-        ("adam", "exact", options.repeat, "PyTorch, one Adam step, hand-tuned"),
-        ("autograd", "exact", 1, "PyTorch, exact, automatic differentiation"),
-    ] {
+    for &(method, regime, repeat, name) in methods {
         if method == "autograd" && arguments.no_autograd {
             continue;
         }
         message(format_args!("measuring: {name}"));
         let mut command = Command::new(&arguments.python);
-        command.arg(&script).args(["--method", method, "--regime", regime, "--threads", &threads]);
+        command.arg(&script).args(["--method", method, "--regime", regime]).args(extra);
         command.args(["--repeat", &repeat.to_string(), "--trigger", "values", "--import"]).arg(&data);
         rows.push(Measurement { name: name.into(), ..finish(command)? });
     }

@@ -1,20 +1,17 @@
 //! `superpose bench --device`: a fixed table of sizes on a GPU, or the sizes given, beside PyTorch on the same GPU.
 
 use std::fmt::Display;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Context;
 use superpose_core::backend::{Backend, Device};
 use superpose_core::config::{Config, Regime, Settings, Values};
 use superpose_lab::bench::{batch_cost, training_cost};
 use superpose_lab::cell::{Runner, group_size, measure};
 use superpose_lab::memory::{self, check_device, readable};
-use superpose_lab::run::{Inputs, run};
 use superpose_report::{Align, Block, Document, Grid};
 
-use super::{BenchArguments, BenchOptions, Measurement, TORCH, finish};
+use super::{BenchArguments, BenchOptions, Measurement, has_torch, torch};
 use crate::shared::{available_memory, backend, message, print_record};
 
 /// V, N, d and L.
@@ -67,8 +64,7 @@ pub fn bench(arguments: &BenchArguments, device: &Arc<dyn Device>) -> anyhow::Re
     let fits = |config: &Config, sizes: &str| {
         check_device(config, false, &backend).inspect_err(|error| left_out(sizes, error)).is_ok()
     };
-    let python = Command::new(&arguments.python).args(["-c", "import torch, safetensors"]).output();
-    let torch = python.is_ok_and(|output| output.status.success());
+    let has_torch = has_torch(&arguments.python);
     for &size in given.as_ref().map_or(&EXACT[..], std::slice::from_ref) {
         let (v, n, d, l) = size;
         let sizes = format!("V {v}, N {n}, d {d}, L {l}");
@@ -89,7 +85,7 @@ pub fn bench(arguments: &BenchArguments, device: &Arc<dyn Device>) -> anyhow::Re
         }
         let cost = training_cost(&config(size, Regime::Infinitesimal, 1.0)?, &backend, repeat)?;
         add(format!("superpose, infinitesimal, {sizes}"), cost.seconds, Some(cost.bytes));
-        if torch {
+        if has_torch {
             for found in pytorch(arguments, size, &device.word(), &backend, repeat)? {
                 add(format!("{}, {sizes}", found.name), found.train_seconds, found.peak_total_bytes);
             }
@@ -97,9 +93,6 @@ pub fn bench(arguments: &BenchArguments, device: &Arc<dyn Device>) -> anyhow::Re
     }
     if given.is_none() {
         whole_runs(device, options.threads, &backend, &fits, &mut add)?;
-    }
-    if !torch {
-        message(format_args!("hint: {} has no torch and safetensors", arguments.python));
     }
     let heading =
         format!("Three steps on {} ({}), f32; the shortest of {repeat}", device.word(), device.numerics());
@@ -170,28 +163,17 @@ fn pytorch(
     backend: &Backend,
     repeat: usize,
 ) -> anyhow::Result<Vec<Measurement>> {
-    let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
-    let (script, data) = (folder.path().join("torch_recall.py"), folder.path().join("data.safetensors"));
-    std::fs::write(&script, TORCH).context("cannot write the benchmark script")?;
     let exact = config(size, Regime::Exact, 1.0)?;
     let bytes = |config: &_| memory::run_bytes(config, backend.threads(), true, true);
     if let Err(error) = memory::check(&exact, available_memory(), bytes) {
         message(format_args!("note: PyTorch is left out: {error}"));
         return Ok(Vec::new());
     }
-    run(&exact, &Inputs::default(), backend, Some(&data), &())?;
-    let mut rows = Vec::new();
-    for (method, name) in [("tuned", "PyTorch, exact, hand-tuned"), ("autograd", "PyTorch, exact, autograd")]
-    {
-        if method == "autograd" && arguments.no_autograd {
-            continue;
-        }
-        let mut command = Command::new(&arguments.python);
-        command.arg(&script).args(["--method", method, "--regime", "exact", "--device", device]);
-        command.args(["--repeat", &repeat.to_string(), "--trigger", "values", "--import"]).arg(&data);
-        rows.push(Measurement { name: name.into(), ..finish(command)? });
-    }
-    Ok(rows)
+    let methods = [
+        ("tuned", "exact", repeat, "PyTorch, exact, hand-tuned"),
+        ("autograd", "exact", repeat, "PyTorch, exact, autograd"),
+    ];
+    torch(arguments, &exact, backend, &methods, ["--device", device])
 }
 
 fn table(heading: String, rows: &[Measurement]) -> String {
