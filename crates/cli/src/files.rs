@@ -27,7 +27,9 @@ pub fn write_file_with(
     }
     let (file, temporary) = temporary_beside(path)?.into_parts();
     let mut out = BufWriter::new(file);
-    write(&mut out).and_then(|()| Ok(out.flush()?)).with_context(place)?;
+    // On the disk before it replaces the existing file, so that a power failure leaves one of the two.
+    let written = write(&mut out).and_then(|()| Ok(out.flush()?));
+    written.and_then(|()| Ok(out.get_ref().sync_all()?)).with_context(place)?;
     // A symbolic link is followed, not replaced.
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     temporary.persist(target).with_context(place)
