@@ -151,7 +151,8 @@ pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
         folder.keep(&results, &manifest)?;
         result.map_err(|error| match error {
             StudyError::Stopped => interrupt.stopped(format!(
-                "Stopped in part {part}; every finished run is kept. Continue with: {}",
+                "stopped: every finished run of part {part} is kept in {}\nhint: continue with {}",
+                arguments.out.display(),
                 manifest.command
             )),
             error => error.into(),
@@ -193,7 +194,7 @@ fn gather(path: &Path) -> anyhow::Result<()> {
         let all = all.get_or_insert_with(|| Manifest {
             seconds: BTreeMap::new(),
             runs: BTreeMap::new(),
-            command: format!("superpose reproduce --gather {}", path.display()),
+            command: format!("superpose reproduce --gather {}", shell(path)),
             ..manifest.clone()
         });
         if of(all) != of(&manifest) {

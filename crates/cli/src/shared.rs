@@ -36,6 +36,11 @@ impl Threads {
     pub fn count(self) -> anyhow::Result<usize> {
         threads(self.threads)
     }
+
+    /// Returns this flag after a space; empty if it was not given.
+    pub fn flag(self) -> String {
+        self.threads.map_or(String::new(), |threads| format!(" --threads {threads}"))
+    }
 }
 
 /// The flag `--device`.
@@ -98,9 +103,10 @@ impl StoreFlag {
         match record {
             Err(SearchError::Cell { error: CellError::Stopped, .. }) => {
                 let kept = |path: &PathBuf| {
-                    format!("stopped: finished runs are in {}; the same command continues", path.display())
+                    let path = path.display();
+                    format!("stopped: finished runs are kept in {path}\nhint: continue with the same command")
                 };
-                let lost = || "stopped: with --store FILE the finished runs would be kept".into();
+                let lost = || "stopped: no run is kept\nhint: with --store FILE a search can continue".into();
                 Err(interrupt.stopped(self.store.as_ref().map_or_else(lost, kept)))
             }
             record => Ok(record?),

@@ -83,6 +83,8 @@ struct Cells {
 struct Tasks {
     /// All tasks.
     tasks: usize,
+    /// Cores of each task.
+    cpus: usize,
     /// Whether each task computes on a GPU.
     gpu: bool,
     /// Numbers of the jobs that were submitted.
@@ -124,8 +126,9 @@ fn again(arguments: &StatusArguments, report: &Report) -> String {
     let (file, places) = (shell(&arguments.file), &arguments.places);
     match (&report.cells, &report.tasks) {
         (Some(_), Some(tasks)) => {
+            let cpus = if tasks.cpus > 1 { format!(" --cpus {}", tasks.cpus) } else { String::new() };
             let device = if tasks.gpu { " --device cuda" } else { "" };
-            format!("superpose submit slurm {file} --tasks {}{device}{}", tasks.tasks, places.flags())
+            format!("superpose submit slurm {file} --tasks {}{cpus}{device}{}", tasks.tasks, places.flags())
         }
         (Some(cells), None) => {
             let path = places.store(&arguments.file);
@@ -235,7 +238,8 @@ fn of_lines(folder: &Path) -> anyhow::Result<Report> {
 
 fn tasks(submitted: &Submitted, queue: &Queue, incomplete: impl Fn(usize) -> bool) -> Tasks {
     let jobs = submitted.jobs.iter().map(|job| job.id.clone()).collect();
-    let mut tasks = Tasks { tasks: submitted.tasks, gpu: submitted.gpu, jobs, ..Tasks::default() };
+    let &Submitted { tasks, cpus, gpu, .. } = submitted;
+    let mut tasks = Tasks { tasks, cpus, gpu, jobs, ..Tasks::default() };
     for task in 1..=submitted.tasks {
         match queue.tasks.get(&task) {
             Some(State::Running) => tasks.running += 1,

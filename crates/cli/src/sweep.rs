@@ -207,7 +207,8 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
         Some(Share { share, shares }) => format!("{}, share {share} of {shares}", file.display()),
         None => file.display().to_string(),
     };
-    let job = Job { title, place, threads, gpu, dry: arguments.dry_run, again };
+    let (dry, retried) = (arguments.dry_run, arguments.retry_failed);
+    let job = Job { title, place, threads, gpu, dry, retried, again };
     let (folder, csv) = (job.place.parent().unwrap_or(Path::new(".")), store.with_extension("csv"));
     let next = match share {
         Some(_) => format!("superpose merge {} --store {}", shell(folder), shell(&store)),
@@ -219,8 +220,10 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
 /// Returns the command line that continues the sweep.
 fn again(arguments: &SweepArguments, share: Option<Share>, device: &str) -> String {
     let shard = share.map_or(String::new(), |Share { share, shares }| format!(" --shard {share}/{shares}"));
-    let (file, places) = (shell(&arguments.file), arguments.places.flags());
-    format!("superpose sweep {file}{places}{shard}{device}")
+    let (file, places, threads) =
+        (shell(&arguments.file), arguments.places.flags(), arguments.threads.flag());
+    let retry = if arguments.retry_failed { " --retry-failed" } else { "" };
+    format!("superpose sweep {file}{places}{shard}{threads}{device}{retry}")
 }
 
 /// A sweep that can start.
@@ -231,6 +234,8 @@ struct Job {
     /// Whether cells run on a GPU, whose times are not estimated.
     gpu: bool,
     dry: bool,
+    /// Whether cells that failed before are run again.
+    retried: bool,
     again: String,
 }
 
@@ -288,7 +293,7 @@ impl Job {
         let seconds = started.elapsed().as_secs_f64();
         print(&superpose_report::sweep(Some(&self.place), total, &outcomes, seconds).text())?;
         let errors = || outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
-        if errors().any(CellError::is_final) {
+        if !self.retried && errors().any(CellError::is_final) {
             message(format_args!("hint: {} --retry-failed runs failed cells again", self.again));
         }
         let left = errors().filter(|error| !error.is_final()).count();
@@ -324,7 +329,7 @@ impl Job {
     fn stopped(&self, done: usize, total: usize) -> String {
         let [done, total] = [done, total].map(|cells| grouped(cells as f64));
         let (place, again) = (self.place.display(), &self.again);
-        format!("Stopped: {done} of {total} cells are done and kept in {place}.\nhint: continue with {again}")
+        format!("stopped: {done} of {total} cells are done and kept in {place}\nhint: continue with {again}")
     }
 }
 
@@ -341,11 +346,12 @@ mod tests {
     }
 
     #[test]
-    fn hint_to_continue_names_the_share_of_a_slurm_task_and_the_device() {
-        let line = ["sweep", "a.toml", "--store", "a.sqlite"];
+    fn hint_to_continue_has_the_flags_the_share_of_a_slurm_task_and_the_device() {
+        let line = "sweep a.toml --store a.sqlite --threads 4 --retry-failed".split(' ');
         let Ok(Line { sweep }) = Line::try_parse_from(line) else { panic!("arguments") };
         let (share, device) = (Some(Share { share: 2, shares: 3 }), " --device cuda:1");
-        let expected = "superpose sweep a.toml --store a.sqlite --shard 2/3 --device cuda:1";
+        let expected =
+            "superpose sweep a.toml --store a.sqlite --shard 2/3 --threads 4 --device cuda:1 --retry-failed";
         assert_eq!(again(&sweep, share, device), expected);
     }
 
@@ -357,6 +363,7 @@ mod tests {
             threads: 2,
             gpu,
             dry: true,
+            retried: false,
             again: String::new(),
         };
         let line = |gpu, seconds| job(gpu).announcement(6, 1, 0, seconds);

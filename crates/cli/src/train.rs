@@ -78,7 +78,7 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
         Finish::Interrupted { step } => {
             let steps = grouped(steps as f64);
             let device = device_flag(backend.device());
-            return Err(interrupt.stopped(interrupted(&grouped(step as f64), &steps, checkpoint, &device)));
+            return Err(interrupt.stopped(stopped(&grouped(step as f64), &steps, checkpoint, &device)));
         }
     };
 
@@ -114,14 +114,15 @@ fn configuration(run: &RunArguments, saved: Option<&Checkpoint>) -> anyhow::Resu
     Ok((config, inputs))
 }
 
-fn interrupted(step: &str, steps: &str, checkpoint: Option<&Path>, device: &str) -> String {
+fn stopped(step: &str, steps: &str, checkpoint: Option<&Path>, device: &str) -> String {
     match checkpoint {
         Some(path) => format!(
-            "interrupted after {step} of {steps} steps; everything is saved\nhint: continue with superpose train --checkpoint {}{device}",
+            "stopped: {step} of {steps} steps are done and kept in {}\nhint: continue with superpose train --checkpoint {}{device}",
+            path.display(),
             shell(path)
         ),
         None => format!(
-            "interrupted after {step} of {steps} steps\nhint: with --checkpoint FILE a run can continue"
+            "stopped: {step} of {steps} steps were done, none is kept\nhint: with --checkpoint FILE a run can continue"
         ),
     }
 }
@@ -147,13 +148,13 @@ mod tests {
 
     #[test]
     fn hint_to_continue_names_the_device() {
-        let text = interrupted("3", "10", Some("a b.safetensors".as_ref()), " --device cuda:1");
+        let text = stopped("3", "10", Some("a b.safetensors".as_ref()), " --device cuda:1");
         assert!(
             text.ends_with(
                 "hint: continue with superpose train --checkpoint 'a b.safetensors' --device cuda:1"
             ),
             "{text}"
         );
-        assert!(!interrupted("3", "10", None, " --device cuda:1").contains("cuda"));
+        assert!(!stopped("3", "10", None, " --device cuda:1").contains("cuda"));
     }
 }

@@ -97,5 +97,7 @@ fn ctrl_c_ends_a_long_training() {
     // On a busy machine the process may wait for its turn.
     assert!(asked.elapsed().as_secs_f64() < 5.0, "{:?}", asked.elapsed());
     assert_eq!(output.status.code(), Some(130));
-    assert!(text(&output.stderr).contains("Stopped in part training; every finished run is kept"));
+    assert!(text(&output.stderr).contains(
+        "stopped: every finished run of part training is kept in study\nhint: continue with superpose"
+    ));
 }

@@ -293,7 +293,7 @@ fn killed_slurm_array_equals_a_local_run() {
     cluster.start_node();
     until("task 2 put back", || cluster.slurm("scontrol requeue 2_2").1);
     until("the end of the job", || cluster.is_empty());
-    assert!(log(3).contains("Stopped: "), "{}", log(3));
+    assert!(log(3).contains("stopped: "), "{}", log(3));
     assert_eq!(log(2).matches("share 2 of 4").count(), 2, "{}", log(2));
 
     // Only missing tasks are submitted again, with the same shares.
@@ -444,7 +444,7 @@ fn slurm_resubmission_runs_only_missing_tasks() {
     let out = here.works("submit slurm a.toml --tasks 3 --device cuda --dry-run -- --gpus-per-task=h200:1");
     assert!(!out.contains("gres") && out.contains("#SBATCH --gpus-per-task=h200:1\n"), "{out}");
     here.refused("submit slurm a.toml --tasks 3 --device auto", &["device = auto", "must be cpu or cuda"]);
-    assert!(here.works("submit slurm a.toml --tasks 3").contains("Job 1: 3 tasks of 3, 1-3;"));
+    assert!(here.works("submit slurm a.toml --tasks 3 --cpus 2").contains("Job 1: 3 tasks of 3, 1-3;"));
     here.write("squeue", "1|1|RUNNING\n1|2|PENDING\n1|3|PENDING\n");
     assert!(here.works("submit slurm a.toml --tasks 3").contains("3 tasks are in the queue already"));
     here.refused("submit slurm a.toml --tasks 4", &["3 tasks are still in the queue (job 1)", "scancel"]);
@@ -458,7 +458,7 @@ fn slurm_resubmission_runs_only_missing_tasks() {
         out.contains("3 tasks: 1 complete, 1 running, 0 waiting, 1 stopped (job 1)\n  TIMEOUT: 3\n"),
         "{out}"
     );
-    assert!(out.contains("hint: continue with superpose submit slurm a.toml --tasks 3\n"), "{out}");
+    assert!(out.contains("hint: continue with superpose submit slurm a.toml --tasks 3 --cpus 2\n"), "{out}");
     assert!(here.works("submit slurm a.toml --tasks 3").contains("Job 2: 1 task of 3, 3;"));
     std::fs::remove_file(here.at("squeue")).unwrap();
 
@@ -588,4 +588,9 @@ fn slurm_runs_command_lines_and_the_study() {
     assert!(here.works("submit slurm --reproduce full --out study").contains("10 tasks of 10, 1-10;"));
     std::fs::remove_file(here.at("study/slurm.json")).unwrap();
     here.refused("submit slurm --reproduce full --out study", &["holds a study already"]);
+    // The command in the report can be pasted into a shell.
+    std::fs::rename(here.at("study"), here.at("study(1)")).unwrap();
+    here.works("reproduce --gather study(1)");
+    let manifest = std::fs::read_to_string(here.at("study(1)/manifest.json")).unwrap();
+    assert!(manifest.contains("superpose reproduce --gather 'study(1)'"), "{manifest}");
 }

@@ -90,7 +90,9 @@ fn interrupted_run_is_saved_and_can_continue() {
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{message}");
     assert!(
-        message.contains("hint: continue with superpose train --checkpoint run.safetensors\n"),
+        message.contains(
+            " of 240 steps are done and kept in run.safetensors\nhint: continue with superpose train --checkpoint run.safetensors\n"
+        ),
         "{message}"
     );
     let (rest, whole) = (
