@@ -31,17 +31,20 @@ struct Flags {
 }
 
 impl ExperimentCommand {
+    /// Fails if a device other than the CPU is given and the experiment uses the CPU only.
+    pub fn check_device(&self) -> anyhow::Result<()> {
+        match self.experiment.device {
+            true => Ok(()),
+            false => self.flags.device.check_cpu(self.experiment.name),
+        }
+    }
+
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<()> {
         let ExperimentCommand { experiment, values, flags } = self;
         let threads = flags.threads.count()?;
-        let device = match experiment.device {
-            true => flags.device.open()?,
-            false => {
-                flags.device.check_cpu(experiment.name)?;
-                None
-            }
-        };
+        self.check_device()?;
+        let device = flags.device.open()?;
         if let (Some(_), Some(part)) = (&device, (experiment.cpu_part)(values)) {
             message(format_args!("note: {part}"));
         }

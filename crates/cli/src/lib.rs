@@ -114,6 +114,15 @@ impl Command {
             Command::Completions(arguments) => completions::completions(&arguments),
         }
     }
+
+    /// Fails if a device other than the CPU is given to a command that uses the CPU only.
+    fn check_device(&self) -> anyhow::Result<()> {
+        match self {
+            Command::Predict(arguments) => arguments.run.device.check_cpu("predict"),
+            Command::Experiment(experiment) => experiment.check_device(),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Returns the definition of every command and its arguments, from which the help, the completions and the book's reference are
@@ -122,9 +131,10 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Fails if this program would reject these arguments.
-fn check_command_line(arguments: &[String]) -> Result<(), clap::Error> {
-    Cli::try_parse_from(std::iter::once("superpose").chain(arguments.iter().map(String::as_str))).map(|_| ())
+/// Parses the words of a command line; fails if this program would reject them.
+fn parse(words: &[String]) -> Result<Command, clap::Error> {
+    let words = std::iter::once("superpose").chain(words.iter().map(String::as_str));
+    Cli::try_parse_from(words).map(|cli| cli.command)
 }
 
 /// Runs the command line of this process.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::Numerics;
@@ -46,6 +46,13 @@ pub struct ReproduceArguments {
     threads: Threads,
     #[command(flatten)]
     device: DeviceFlag,
+}
+
+impl ReproduceArguments {
+    /// Returns the folder that the study is written to.
+    pub fn written(&self) -> &Path {
+        self.gather.as_ref().unwrap_or(&self.out)
+    }
 }
 
 /// How the results in a folder were produced.
@@ -86,14 +93,17 @@ impl Machine {
 /// Maximum seed: the seeds of findings are derived from it with large factors.
 const MAX_SEED: u64 = 100_000_000;
 
+/// Returns the seed of a study, or an error if it is out of range.
+pub fn check_seed(Count(seed): Count) -> anyhow::Result<u64> {
+    ensure!(seed <= MAX_SEED, "seed = {seed}: must be a whole number from 0 to {MAX_SEED}");
+    Ok(seed)
+}
+
 pub fn reproduce(arguments: &ReproduceArguments) -> anyhow::Result<()> {
     if let Some(folder) = &arguments.gather {
         return gather(folder);
     }
-    let (scale, Count(seed)) = (arguments.scale, arguments.seed);
-    if seed > MAX_SEED {
-        bail!("seed = {seed}: must be a whole number from 0 to {MAX_SEED}");
-    }
+    let (scale, seed) = (arguments.scale, check_seed(arguments.seed)?);
     let threads = arguments.threads.count()?;
     let device = arguments.device.open()?;
     let numerics = device.as_ref().map_or_else(Numerics::this_cpu, |device| device.numerics());

@@ -58,7 +58,13 @@ pub struct SlurmArguments {
     #[arg(long, value_name = "SCALE", conflicts_with_all = ["file", "tasks", "store", "retry_failed"])]
     reproduce: Option<Scale>,
     /// Seed of the study
-    #[arg(long, value_name = "SEED", default_value = "0", requires = "reproduce")]
+    #[arg(
+        long,
+        value_name = "SEED",
+        default_value = "0",
+        requires = "reproduce",
+        allow_hyphen_values = true
+    )]
     seed: Count,
     /// Partition of the cluster
     #[arg(long, value_name = "NAME")]
@@ -268,9 +274,10 @@ impl Plan {
         let queue = before.as_ref().map_or_else(Queue::default, |before| Queue::ask(&before.jobs));
         if let (Some(before), false) = (&before, queue.complete) {
             bail!(
-                "{}. A task that still runs must not be submitted twice; if none does, remove {}",
+                "{}. A task that still runs{} must not be submitted twice; if none does, remove {}",
                 queue.notes.last().map_or("squeue gave no answer", String::as_str),
-                Submitted::path(folder).display().to_string() + &of_jobs(&before.jobs)
+                of_jobs(&before.jobs),
+                Submitted::path(folder).display()
             );
         }
         let gpu = arguments.gpu()?;

@@ -131,7 +131,7 @@ impl FromStr for Share {
     }
 }
 
-pub fn store_of(file: &Path) -> PathBuf {
+fn store_of(file: &Path) -> PathBuf {
     file.with_extension("sqlite")
 }
 
@@ -181,27 +181,27 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
         .with_memory(available_memory())
         .with_device(device)
         .with_inputs(Arc::clone(&sweep.inputs));
-    let (runner, place) = match share {
+    let place = written(&arguments.places, file, share);
+    let runner = match share {
         Some(Share { share, shares }) => {
-            let path = Shard::path(&arguments.places.folder(&store), share, shares);
             let open = if arguments.dry_run { Shard::peek } else { Shard::open };
-            let mut shard = open(&path, Some(&store))?;
+            let mut shard = open(&place, Some(&store))?;
             if let Some(cell) = cells.first() {
                 check_input(&shard.input_files()?, cell)?;
             }
             if shard.has_only_other_cells(&cells) {
                 bail!(
                     "{}, line 1: not a cell of this sweep; a shard of another one? Move it away",
-                    path.display()
+                    place.display()
                 );
             }
             let seconds: Vec<f64> = cells.iter().map(|cell| estimated_seconds(cell, sweep.noise)).collect();
             let mine = deal(&seconds, shares).swap_remove(share - 1);
             cells = mine.into_iter().map(|cell| cells[cell].clone()).collect();
-            (runner.with_results(shard), path)
+            runner.with_results(shard)
         }
-        None if arguments.dry_run && !store.exists() => (runner, store.clone()),
-        None => (runner.with_results(Store::open(&store)?), store.clone()),
+        None if arguments.dry_run && !store.exists() => runner,
+        None => runner.with_results(Store::open(&store)?),
     };
     let title = match share {
         Some(Share { share, shares }) => format!("{}, share {share} of {shares}", file.display()),
@@ -215,6 +215,22 @@ pub fn sweep(arguments: &SweepArguments) -> anyhow::Result<()> {
         None => format!("superpose export {} --format csv --out {}", shell(&store), shell(&csv)),
     };
     job.run(runner, &cells, &next)
+}
+
+/// Returns the file that a sweep writes: its store, or a shard.
+fn written(places: &Places, file: &Path, share: Option<Share>) -> PathBuf {
+    let store = places.store(file);
+    match share {
+        Some(Share { share, shares }) => Shard::path(&places.folder(&store), share, shares),
+        None => store,
+    }
+}
+
+impl SweepArguments {
+    /// Returns the file that the sweep writes outside of a job array.
+    pub fn written(&self) -> PathBuf {
+        written(&self.places, &self.file, self.shard)
+    }
 }
 
 /// Returns the command line that continues the sweep.

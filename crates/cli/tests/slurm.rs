@@ -401,11 +401,21 @@ fn invalid_slurm_arguments_are_rejected() {
         ("submit slurm a.toml --tasks 2 -- -Ha5-9", vec!["-Ha5-9", "--array"]),
         ("submit slurm --lines lines.txt", vec!["lines.txt: line 3"]),
         ("submit slurm --reproduce huge", vec!["huge", "quick, standard, full"]),
+        ("submit slurm --reproduce quick --seed 1e12", vec!["seed = 1000000000000", "from 0 to 100000000"]),
+        ("submit slurm --reproduce quick --seed -1", vec!["'-1'", "--seed", "whole number"]),
         ("submit pbs a.toml", vec!["pbs"]),
         ("status absent.toml", vec!["absent.toml"]),
         ("status bin", vec!["bin: nothing was submitted"]),
     ] {
         here.refused(line, &words);
+    }
+    for (line, words) in [
+        ("threshold --vocab 100", vec!["required arguments were not provided: --find <SIZE>"]),
+        ("predict --device cuda", vec!["device = cuda:0: predict uses the CPU only"]),
+        ("estimate --device auto", vec!["device = auto: estimate uses the CPU only"]),
+    ] {
+        here.write("line.txt", line);
+        here.refused("submit slurm --lines line.txt", &[&["line.txt: line 1: "], &words[..]].concat());
     }
     assert!(!here.at("jobs").exists() && !here.at("a.slurm.sh").exists() && !here.at("a.shards").exists());
     here.program("sbatch", "echo 'sbatch: error: invalid partition specified: x' >&2; exit 1");
@@ -485,7 +495,8 @@ fn slurm_resubmission_runs_only_missing_tasks() {
     assert!(here.works("status b.toml").contains("1-of-9.jsonl, line 1: not a record"));
     here.program("squeue", "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1");
     std::fs::remove_file(here.at("b.shards/1-of-9.jsonl")).unwrap();
-    here.refused("submit slurm b.toml --tasks 9", &["Unable to contact", "slurm.json"]);
+    let words = ["Unable to contact", "A task that still runs (job 4) must not", "b.shards/slurm.json"];
+    here.refused("submit slurm b.toml --tasks 9", &words);
     let out = here.works("status b.toml");
     assert!(out.contains("what is running is not known") && out.contains("0 stopped, 3 not known"), "{out}");
     assert!(!out.contains("continues"), "{out}");
@@ -553,10 +564,15 @@ fn slurm_runs_command_lines_and_the_study() {
         "run --export x\nrun --export ./x\n",
         "sweep a.toml\nthreshold --find dim --store a.sqlite\n",
         "reproduce\nreproduce --seed 2\n",
+        "sweep a.toml --out b --shard 1/2\nsweep a.toml --out ./b --shard 1/2\n",
     ] {
         here.write("twice.txt", lines);
         here.refused("submit slurm --lines twice.txt", &["line 2", "also written by line 1"]);
     }
+    // Shards are files of their own and only read the store.
+    let shares = "sweep a.toml --store a.sqlite --shard 1/2\nsweep a.toml --store a.sqlite --shard 2/2\n";
+    here.write("shares.txt", shares);
+    here.works("submit slurm --lines shares.txt --dry-run");
     here.write("rays.txt", "run --vocab 25 --json\n");
     here.write("rays.out/1.out", "{}");
     here.refused("submit slurm --lines rays.txt", &["rays.out", "other command lines"]);

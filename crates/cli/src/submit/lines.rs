@@ -7,16 +7,17 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use superpose_lab::sweep::fingerprint;
 use superpose_study::{Part, Scale};
 
 use super::{MAX_TASKS, Plan, SlurmArguments, Task, program, requests_gpu};
+use crate::Command;
 use crate::arguments::read_text;
+use crate::reproduce::check_seed;
 use crate::shared::{message, plural, shell};
 use crate::slurm::Submitted;
 use crate::slurm::script::absolute;
-use crate::sweep::store_of;
 
 /// Whether a task is complete: it has an output.
 pub fn finished(folder: &Path, task: usize) -> bool {
@@ -43,20 +44,18 @@ pub fn submit_file(arguments: &SlurmArguments, file: &Path) -> anyhow::Result<()
 pub fn submit_study(arguments: &SlurmArguments, scale: Scale) -> anyhow::Result<()> {
     let folder = arguments.places.out.clone().unwrap_or_else(|| "superpose-study".into());
     let folder = absolute("out", &folder)?;
+    let seed = check_seed(arguments.seed)?.to_string();
     // A study that was gathered early still belongs to these tasks.
     if folder.join("manifest.json").exists() && Submitted::read(&folder)?.is_none() {
         bail!("out = {}: holds a study already; give another folder", folder.display());
     }
-    let (scale, seed) = (scale.word(), arguments.seed.0.to_string());
+    let scale = scale.word();
     let line = |part: &Part| {
         let (part, out) = (part.word(), folder.join(part.word()).display().to_string());
         let words = ["reproduce", "--scale", scale, "--seed", &seed, "--only", part, "--out", &out];
         words.map(str::to_owned).to_vec()
     };
     let lines: Vec<Vec<String>> = Part::ALL.iter().map(line).collect();
-    if let Some(line) = lines.first() {
-        crate::check_command_line(line).map_err(|error| anyhow!("{}", reason(&error)))?;
-    }
     submit(arguments, &folder, &folder, &folder.join("study.slurm.sh"), &lines)
 }
 
@@ -80,8 +79,10 @@ fn read(file: &Path) -> anyhow::Result<Vec<Vec<String>>> {
         {
             bail!("line {number}: {}: a line begins with run, threshold, phase or the like", words[0]);
         }
-        crate::check_command_line(&words).map_err(|error| anyhow!("line {number}: {}", reason(&error)))?;
-        for place in places(&words) {
+        let of_line = || format!("line {number}");
+        let command = crate::parse(&words).map_err(reason).with_context(of_line)?;
+        command.check_device().with_context(of_line)?;
+        for place in places(&command, &words) {
             if let Some(other) = written.insert(resolved(&place), number) {
                 bail!(
                     "line {number}: {} is also written by line {other}; every task needs its own files",
@@ -101,23 +102,21 @@ fn read(file: &Path) -> anyhow::Result<Vec<Vec<String>>> {
 /// Returns a path with links, `.` and `..` resolved as far as it exists.
 fn resolved(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let beside = || Some(parent.canonicalize().ok()?.join(path.file_name()?));
-    path.canonicalize().ok().or_else(beside).unwrap_or_else(|| path.to_owned())
+    path.canonicalize().unwrap_or_else(|_| match path.file_name() {
+        Some(name) => resolved(parent).join(name),
+        None => path.to_owned(),
+    })
 }
 
 /// Returns the files and folders that a command writes.
-fn places(words: &[String]) -> Vec<PathBuf> {
-    let mut places = Vec::new();
-    let gives = |flag: &str| words.iter().any(|word| word == flag || word.starts_with(&format!("{flag}=")));
-    match words[0].as_str() {
-        "reproduce" if !gives("--out") => places.push("superpose-study".into()),
-        "sweep" if !gives("--store") && !gives("--shard") => {
-            places.extend(
-                words.iter().find(|word| word.ends_with(".toml")).map(|file| store_of(Path::new(file))),
-            );
-        }
+fn places(command: &Command, words: &[String]) -> Vec<PathBuf> {
+    match command {
+        // Its store is only read if it runs a share.
+        Command::Sweep(sweep) => return vec![sweep.written()],
+        Command::Reproduce(study) => return vec![study.written().to_owned()],
         _ => {}
     }
+    let mut places = Vec::new();
     for (i, word) in words.iter().enumerate() {
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
@@ -130,10 +129,11 @@ fn places(words: &[String]) -> Vec<PathBuf> {
     places
 }
 
-/// Returns the first line of a parser error.
-fn reason(error: &clap::Error) -> String {
+/// Returns the first paragraph of a parser error as one line.
+fn reason(error: clap::Error) -> anyhow::Error {
     let text = error.to_string();
-    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+    let lines: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    anyhow::Error::msg(lines.join(" ").trim_start_matches("error: ").to_owned())
 }
 
 /// The shell lines that run the words of a task. The output appears only when complete, signals are passed to the program, and the
@@ -167,7 +167,7 @@ fn submit(
     let mut body = format!("cd {} || exit 1\ncase $SLURM_ARRAY_TASK_ID in\n", shell(&here));
     for (i, words) in lines.iter().enumerate() {
         let threads = [&words[..], &["--threads".into(), plan.now.cpus.to_string()]].concat();
-        let words = if crate::check_command_line(&threads).is_ok() { &threads } else { words };
+        let words = if crate::parse(&threads).is_ok() { &threads } else { words };
         let words: Vec<String> = words.iter().map(|word| shell(Path::new(word))).collect();
         body += &format!("{}) set -- {} ;;\n", i + 1, words.join(" "));
     }
