@@ -59,7 +59,7 @@ class Network:
     @property
     def steps_taken(self) -> int:
         """Number of steps taken."""
-        return self._network.memory()[0]
+        return self._network.steps()
 
     @property
     def trained(self) -> Tuple[str, ...]:

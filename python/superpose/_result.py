@@ -6,7 +6,6 @@ import hashlib
 import importlib
 import importlib.util
 import json
-import math
 from typing import TYPE_CHECKING, Any, Dict, Generic, Iterator, KeysView, List, Optional, Tuple, Type, TypeVar
 
 import numpy
@@ -160,7 +159,7 @@ class Result(Fields):
         accuracy = self._values.get("accuracy")
         interval = ""
         if isinstance(accuracy, dict) and "mean" in accuracy:
-            mean, low, high = (_share(accuracy[name]) for name in ("mean", "low", "high"))
+            mean, low, high = (_engine.share(accuracy[name]) for name in ("mean", "low", "high"))
             interval = f"; accuracy {mean} [{low}, {high}]"
         return f"<superpose {self._kind}: {str(self).strip().splitlines()[0]}{interval}>"
 
@@ -285,14 +284,6 @@ def _wrapped(value: Any) -> Any:
     if isinstance(value, list):
         return [_wrapped(item) for item in value]
     return value
-
-
-def _share(share: float) -> str:
-    """Four decimals, or two digits of what the share differs from 0 or 1 by where those would show none."""
-    rest = min(share, 1 - share)
-    if not 0 < rest < 5e-5:
-        return f"{share:.4f}"
-    return f"{share:.1e}" if share < 0.5 else f"{share:.{1 - math.floor(math.log10(rest))}f}"
 
 
 def _untimed(value: Any) -> Any:

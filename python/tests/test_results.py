@@ -69,7 +69,7 @@ def test_small_errors_have_digits():
     values = {"accuracy": {"mean": 0.99997, "low": 1.2e-5, "high": 1.0}}
     result = superpose.Config(vocab=64, dim=64, samples=4096).run()
     shown = superpose._result._restored(type(result), values, str(result), "", None, "run")
-    assert repr(shown).endswith("accuracy 0.999970 [1.2e-05, 1.0000]>")
+    assert repr(shown).endswith("accuracy 0.999970 [1.2e-5, 1.0000]>")
     # Predictions and memories have them, too.
     predicted = superpose.Config(vocab=300, dim=300, length=4, samples=10**6, trigger="keys").predict()
     assert 0 < 1 - predicted.accuracy < 5e-5 and "recall accuracy    0.9999" in str(predicted)

@@ -46,7 +46,7 @@ mod _engine {
     #[pymodule_export]
     use crate::network::Network;
     #[pymodule_export]
-    use crate::record::Record;
+    use crate::record::{Record, share};
     #[pymodule_export]
     use crate::run::{run, time_runs};
     #[pymodule_export]

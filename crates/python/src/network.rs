@@ -84,6 +84,11 @@ impl Network {
         })
     }
 
+    /// Steps taken.
+    fn steps(&self) -> usize {
+        either!(&self.state, state => state.counters.step)
+    }
+
     /// Steps taken, and the optimiser's state for each trained tensor.
     fn memory<'py>(&self, py: Python<'py>) -> (usize, Vec<Memory<'py>>) {
         let array = |data: &[f64]| data.to_vec().into_pyarray(py).into_any();

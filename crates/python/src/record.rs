@@ -9,6 +9,12 @@ use superpose_report::{Document, Finding};
 
 use crate::work::Failure;
 
+/// A share as text and reports show it.
+#[pyfunction]
+pub fn share(x: f64) -> String {
+    superpose_report::share(x)
+}
+
 /// A record with its forms, each of which is made when it is asked for.
 #[pyclass(frozen, module = "superpose._engine")]
 pub struct Record(pub Finding);

@@ -18,7 +18,7 @@ mod text;
 pub use document::{Align, Block, Document, Grid};
 pub use experiment::{Context, Experiment, ExperimentError, Finding, SchemaOf};
 pub use markup::plain;
-pub use numbers::duration;
+pub use numbers::{duration, share};
 pub use paper::{Facts, Report};
 pub use records::{
     EXPERIMENTS, cell_count, diagram, holdings, inspect, phase, phase_csv, phase_figure, plan, predict, run,
