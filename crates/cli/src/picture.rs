@@ -9,7 +9,7 @@ use superpose_figure::{Figure, Theme};
 use crate::files::{check_writable, write_file};
 
 /// Pixels of a PNG per unit of the figure, for high-resolution screens and print.
-const SCALE: f64 = 2.0;
+pub const PNG_SCALE: f64 = 2.0;
 
 /// The file of `--svg`; its extension decides the format.
 pub struct FigureFile {
@@ -34,7 +34,7 @@ impl FigureFile {
     pub fn write(&self, figure: &Figure) -> anyhow::Result<()> {
         let bytes = match self.png {
             false => figure.svg(Theme::Light).into_bytes(),
-            true => figure.png(Theme::Light, SCALE)?,
+            true => figure.png(Theme::Light, PNG_SCALE)?,
         };
         write_file(&self.path, &bytes)
     }

@@ -21,6 +21,7 @@ use superpose_study::{Part, Results, Scale, Study, StudyError};
 use crate::arguments::Count;
 use crate::files::{create_folder, read_json, write_file, write_json};
 use crate::interrupt::Interrupt;
+use crate::picture::PNG_SCALE;
 use crate::progress::spinner;
 use crate::shared::{
     DeviceFlag, Threads, available_memory, backend, device_flag, message, print, rounded, shell,
@@ -327,7 +328,7 @@ impl Folder {
             for picture in &section.pictures {
                 let (name, figure) = (&picture.name, &picture.figure);
                 write(&format!("figures/{name}.svg"), figure.svg(Theme::Light).as_bytes())?;
-                write(&format!("figures/{name}.png"), &figure.png(Theme::Light, 2.0)?)?;
+                write(&format!("figures/{name}.png"), &figure.png(Theme::Light, PNG_SCALE)?)?;
             }
             for table in &section.tables {
                 write(&format!("tables/{}.csv", table.name), table.csv().as_bytes())?;
