@@ -181,7 +181,7 @@ def test_equal_hashed_pickled_printed():
 
 def test_from_toml(tmp_path):
     path = tmp_path / "run.toml"
-    path.write_text('vocab = 1e2\nlabels = "mod:10"\nzipf = 1\njson = true\nthreads = 2\n')
+    path.write_text('vocab = 1e2\nlabels = "mod:10"\nzipf = 1\njson = true\nthreads = 2\ndevice = "cuda"\n')
     assert Config.from_toml(path) == Config(vocab=100, labels="mod:10", zipf=1.0)
     path.write_text("vocabulary = 3")
     with pytest.raises(ValueError, match="run.toml: line 1 .*unknown key vocabulary"):
