@@ -1,7 +1,7 @@
 //! The weights of a memory, and the rules that compute them without training.
 
 use super::{MemoryConfig, Pairs};
-use superpose_core::backend::{Backend, Real, Result, View};
+use superpose_core::backend::{Backend, Real, Result, View, wide};
 use superpose_core::numeric::pseudo_inverse;
 use superpose_core::random::{Stream, Words, normals};
 
@@ -26,7 +26,6 @@ pub fn hebbian<T: Real>(pairs: &Pairs<T>, backend: &Backend) -> Result<Weights<T
 /// ridge of 1e-9.
 pub fn least_squares<T: Real>(pairs: &Pairs<T>, backend: &Backend) -> Result<Weights<T>> {
     let dim = pairs.dim;
-    let wide = |rows: &[T]| rows.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
     let (pseudo, _) = pseudo_inverse(&wide(&pairs.keys), dim, backend)?;
     let targets = wide(&pairs.targets());
     let mut matrix = vec![0.0; dim * dim];

@@ -34,6 +34,12 @@ fn sum_of_pairs<T: Real>(a: &[T], b: &[T], term: impl Fn(f64, f64) -> f64) -> f6
     sums.iter().sum()
 }
 
+/// The transpose of a row-major matrix.
+pub fn transposed<T: Copy>(matrix: &[T], columns: usize) -> Vec<T> {
+    let rows = matrix.len() / columns;
+    (0..matrix.len()).map(|i| matrix[i % rows * columns + i / rows]).collect()
+}
+
 /// The factorisation `A = L L^T` of a symmetric positive definite matrix, with `L` lower triangular.
 pub struct Cholesky {
     dim: usize,

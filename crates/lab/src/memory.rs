@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use superpose_core::backend::{Backend, DeviceError};
+use superpose_core::backend::{Backend, DeviceError, SUMS};
 use superpose_core::config::{Config, EarlyRule, Embedding, Positions, Regime};
 use superpose_core::model::block_rows;
 use superpose_core::with_precision;
@@ -19,7 +19,7 @@ pub fn run_bytes(config: &Config, threads: usize, stored: bool, export: bool) ->
     let (d, p) = (config.dim as f64, config.inputs() as f64);
     let (tokens, labels) = (config.token_count() as f64, config.label_count() as f64);
     let (vocab, width) = (config.vocab as f64, config.width.map_or(0.0, |width| width as f64));
-    let tasks = 16.0;
+    let tasks = SUMS as f64;
     let threads = (threads as f64).min(tasks);
 
     let embeddings = (tokens + labels + width) * d * real;

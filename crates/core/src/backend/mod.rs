@@ -40,7 +40,7 @@ pub use device::{
 pub use gather::{Weights, add_rows, gather_dots, gather_sums, histogram, scatter_rows};
 pub use numerics::Numerics;
 pub use product::{View, product};
-pub use real::Real;
+pub use real::{Real, narrow, wide};
 pub use softmax::{Top, residual, softmax, softmax_of_largest, top};
-pub use sums::{Blocks, parts};
+pub use sums::{Blocks, SUMS, parts};
 pub use tasks::Backend;

@@ -51,6 +51,16 @@ pub trait Real:
     fn solver(device: &dyn Device) -> &dyn Solver<Self>;
 }
 
+/// Numbers of 64 bits as numbers of another type, rounded.
+pub fn narrow<T: Real>(x: &[f64]) -> Vec<T> {
+    x.iter().map(|&x| T::from_f64(x)).collect()
+}
+
+/// Numbers as numbers of 64 bits.
+pub fn wide<T: Real>(x: &[T]) -> Vec<f64> {
+    x.iter().map(|x| x.to_f64()).collect()
+}
+
 /// Evaluates an expression with the floating-point type of a [`Precision`](crate::config::Precision) under the given name.
 ///
 /// ```

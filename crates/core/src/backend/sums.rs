@@ -26,6 +26,10 @@ pub trait Blocks: Sync {
     fn add(&self, work: &mut Self::Work, sum: &mut Self::Sum) -> Result<()>;
 }
 
+/// The number of sums that long sums are divided into, which are added at the end: enough for the threads of a large machine, few enough
+/// that they cost little. It must not depend on the number of threads.
+pub const SUMS: usize = 16;
+
 /// Divides items into at most `sums` sums of blocks of `size` items: sum s has the items from `ends[s]` to `ends[s + 1]`, in
 /// `blocks[s]` blocks.
 pub fn parts(count: usize, size: usize, sums: usize) -> (Vec<usize>, Vec<usize>) {

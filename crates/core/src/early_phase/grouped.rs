@@ -7,15 +7,12 @@
 //! The error of the gradient is below rounding: a sample joins its group only if its features are close enough to those of the token
 //! alone for the bound that is derived in the theory (setting: exact regime).
 
-use crate::backend::{Backend, Blocks, Real, Result, View, add_rows, parts, product};
+use crate::backend::{Backend, Blocks, Real, Result, SUMS, View, add_rows, parts, product};
 use crate::model::{Attention, Model, Residuals, Response, Want, Workspace, block_rows, longest};
 use crate::numeric::{dot, square_distance};
 use crate::task::Block;
 
 use super::Limit;
-
-/// The number of sums, which are added at the end. It must not depend on the number of threads.
-const SUMS: usize = 16;
 
 /// Blocks of a piece at most. A group ends with its piece, so that larger pieces have fewer groups.
 const BLOCKS: usize = 4;

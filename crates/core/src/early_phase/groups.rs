@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::backend::{Backend, Result};
+use crate::backend::{Backend, Result, SUMS};
 use crate::task::Samples;
 
 /// Sample numbers sorted by label, in their own order within a label.
@@ -11,9 +11,6 @@ pub struct Groups {
     /// Samples of label y: `order[starts[y]..starts[y + 1]]`.
     starts: Vec<usize>,
 }
-
-/// The number of tasks that the labels are divided into. It must not depend on the number of threads.
-const TASKS: usize = 16;
 
 impl Groups {
     /// Sorts the samples.
@@ -99,15 +96,15 @@ impl Groups {
         self.starts[y + 1] - self.starts[y]
     }
 
-    /// Ranges of labels with about equal numbers of samples, at most `TASKS` of them.
+    /// Ranges of labels with about equal numbers of samples, at most `SUMS` of them.
     pub fn tasks(&self) -> Vec<Range<usize>> {
         let labels = self.starts.len() - 1;
-        let mut ranges = Vec::with_capacity(TASKS);
+        let mut ranges = Vec::with_capacity(SUMS);
         let mut first = 0;
-        for task in 1..=TASKS {
-            let goal = task * self.count() / TASKS;
+        for task in 1..=SUMS {
+            let goal = task * self.count() / SUMS;
             let end = match task {
-                TASKS => labels,
+                SUMS => labels,
                 _ => first.max(self.starts.partition_point(|&start| start < goal).min(labels)),
             };
             if end > first {

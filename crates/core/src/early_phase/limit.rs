@@ -14,14 +14,14 @@ mod sums;
 
 use std::ops::Range;
 
-use crate::backend::{Backend, Blocks, Real, Result, View, Weights, add_rows, histogram, product};
+use crate::backend::{Backend, Blocks, Real, Result, View, Weights, add_rows, histogram, narrow, product};
 use crate::config::{Config, EarlyRule, Trigger};
 use crate::model::{Attention, Coefficients, Model, Workspace, block_rows, centred};
 use crate::numeric::dot;
 use crate::task::{Block, Samples};
 
 use super::groups::{Groups, pieces};
-use super::{EarlyPhase, Rounds, narrow, output_covariance};
+use super::{EarlyPhase, Rounds, output_covariance};
 use sums::{QuerySums, ValueSums};
 
 /// How label-wise sums over tokens are computed.
@@ -140,10 +140,8 @@ impl<'a, T: Real> Limit<'a, T> {
             Ok(sum)
         })?;
         let mut total = vec![0.0; inputs * inputs];
-        let scale = 1.0 / self.groups.count() as f64;
-        for part in &sums {
-            total.iter_mut().zip(part).for_each(|(a, b)| *a += b * scale);
-        }
+        let parts: Vec<&[f64]> = sums.iter().map(Vec::as_slice).collect();
+        self.backend.add_parts(&mut total, &parts, 1.0 / self.groups.count() as f64)?;
         Ok(total)
     }
 

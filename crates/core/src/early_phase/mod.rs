@@ -12,7 +12,7 @@ pub use limit::{Limit, ValueStep};
 pub use placed::{fact_frequency, fact_frequency_of, placed_moment, placed_step};
 pub use rule::{output_covariance, polar};
 
-use crate::backend::{Backend, Real, Result};
+use crate::backend::{Backend, Real, Result, narrow};
 use crate::config::{Config, Regime};
 use crate::model::{Attention, Model, Response, Want, descent};
 use crate::numeric::dot;
@@ -164,8 +164,4 @@ pub fn second_step<T: Real>(
     let eta2 = config.eta2.or(rate).unwrap_or(config.eta);
     let w1 = u.iter().map(|u| T::from_f64(gamma * u)).collect();
     EarlyPhase { m1: Vec::new(), w1, m2: Vec::new(), gamma, eta2, trigger_sign }
-}
-
-pub(crate) fn narrow<T: Real>(x: &[f64]) -> Vec<T> {
-    x.iter().map(|&x| T::from_f64(x)).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! Samples with the same informative token then contribute equally, so the sum runs over tokens, weighted by frequency.
 
-use crate::backend::{Backend, Real, Result, View, product, residual};
+use crate::backend::{Backend, Real, Result, SUMS, View, product, residual};
 use crate::model::{Model, Readout, Workspace, block_rows, centred};
 use crate::task::{Fact, Samples};
 
@@ -68,12 +68,11 @@ pub fn placed_step<T: Real>(
     seen: &[Fact],
     backend: &Backend,
 ) -> Result<Vec<f64>> {
-    const TASKS: usize = 16;
     let (dim, inputs, labels) = (model.dim(), model.inputs(), model.labels());
     let readout = m.map(|m| Readout::new(model, m, seen.len(), backend)).transpose()?;
     let z_centred = centred(&model.embeddings.z_out, dim, backend)?;
     let rows = block_rows(labels.max(inputs), 1);
-    let tasks = seen.len().div_ceil(rows).min(TASKS);
+    let tasks = seen.len().div_ceil(rows).min(SUMS);
     let sums = backend.try_map(tasks, |task| {
         let mut work = Workspace::default();
         let (mut logits, mut between, mut output) = (Vec::new(), Vec::new(), Vec::new());
@@ -109,8 +108,7 @@ pub fn placed_step<T: Real>(
         Ok(sum)
     })?;
     let mut total = vec![0.0; dim * inputs];
-    for sum in &sums {
-        total.iter_mut().zip(sum).for_each(|(a, b)| *a += b);
-    }
+    let parts: Vec<&[f64]> = sums.iter().map(Vec::as_slice).collect();
+    backend.add_parts(&mut total, &parts, 1.0)?;
     Ok(total)
 }

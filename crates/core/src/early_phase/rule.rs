@@ -4,10 +4,10 @@
 //! infinitesimal regime the norm has no effect. Everything is computed in 64 bits by the products of the backend, so that bits do not
 //! depend on threads.
 
-use crate::backend::{Backend, Real, Result, View};
+use crate::backend::{Backend, Real, Result, View, wide};
 use crate::config::EarlyRule;
 use crate::model::{Model, centred};
-use crate::numeric::{Cholesky, RIDGE, dot, ridge};
+use crate::numeric::{Cholesky, RIDGE, dot, ridge, transposed};
 
 /// What a rule treats as zero, relative to the root mean square of the singular values (Muon in 64 bits) or to the trace (Newton).
 const FLOOR: f64 = 1e-6;
@@ -126,18 +126,13 @@ fn solve_rows(rows: &[f64], size: usize, matrix: Vec<f64>, backend: &Backend) ->
     Ok(rows)
 }
 
-fn transposed(matrix: &[f64], columns: usize) -> Vec<f64> {
-    let rows = matrix.len() / columns;
-    (0..matrix.len()).map(|i| matrix[i % rows * columns + i / rows]).collect()
-}
-
 /// The covariance of the output embeddings over labels, `dim` rows of `dim`.
 ///
 /// # Errors
 /// When the backend's token was cancelled.
 pub fn output_covariance<T: Real>(model: &Model<'_, T>, backend: &Backend) -> Result<Vec<f64>> {
     let (dim, labels) = (model.dim(), model.labels());
-    let rows: Vec<f64> = centred(&model.embeddings.z_out, dim, backend)?.iter().map(|x| x.to_f64()).collect();
+    let rows = wide(&centred(&model.embeddings.z_out, dim, backend)?);
     let mut covariance = vec![0.0; dim * dim];
     let view = View::new(&rows, labels, dim);
     backend.product(&mut covariance, view.t(), view)?;

@@ -6,7 +6,7 @@ mod structured;
 
 pub use coherence::{Coherence, Rows};
 
-use crate::backend::{Backend, Real, Result};
+use crate::backend::{Backend, Real, Result, narrow};
 use crate::config::{Config, Embedding, EmbeddingSettings};
 use crate::random::{Stream, Words, normals};
 
@@ -36,7 +36,6 @@ impl<T: Real> Embeddings<T> {
     pub fn draw(config: &Config, backend: &Backend) -> Result<Embeddings<T>> {
         let (dim, seed) = (config.dim, config.seed);
         let (tokens, labels) = (config.token_count(), config.label_count());
-        let narrow = |x: &[f64]| x.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>();
         let (z_in, z_out, z_trig, z_eos) = if config.embedding == EmbeddingSettings::Orthonormal {
             let mut inputs = table(Embedding::Gaussian, seed, Stream::InputEmbedding, tokens, dim, backend)?;
             inputs.extend(table::<f64>(Embedding::Gaussian, seed, Stream::Markers, 2, dim, backend)?);
@@ -125,8 +124,7 @@ fn fill_rows<T: Real>(
             let scale = scale(&wide);
             row.iter_mut().zip(&wide).for_each(|(x, &wide)| *x = T::from_f64(scale * wide));
         }
-    })?;
-    Ok(())
+    })
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ pub use by_fact::recall_by_fact;
 pub use look::{Example, Look, look};
 pub use tally::Tally;
 
-use crate::backend::{Backend, Real, Result, top};
+use crate::backend::{Backend, Real, Result, narrow, top};
 use crate::config::{Config, Regime, Trigger};
-use crate::early_phase::{EarlyPhase, narrow, output_covariance, placed_moment, placed_step};
+use crate::early_phase::{EarlyPhase, output_covariance, placed_moment, placed_step};
 use crate::measure::{Measure, Measures};
 use crate::model::{Attention, Model, Readout, Workspace, block_rows};
 use crate::random::{Stream, Words};
@@ -142,18 +142,23 @@ fn answers<T: Real, R: Default + Send>(
     })
 }
 
+/// Whether every token is asked, if no test set is given: that takes at most about a second on two cores.
+pub fn asks_all(config: &Config) -> bool {
+    const AFFORDABLE: f64 = 1.4e11;
+    let (vocab, inputs) = (config.vocab as f64, config.inputs() as f64);
+    let inner = inputs.min(config.dim as f64);
+    let first_layer = if config.width.is_some() { vocab * inner * inputs } else { 0.0 };
+    vocab * config.label_count() as f64 * inner + first_layer <= AFFORDABLE
+}
+
 /// The tokens to ask: those of a given test set, else all of them where that is affordable, else a random choice.
 pub fn queries(config: &Config, task: &Task, test_samples: usize) -> Vec<Fact> {
-    /// Multiply-adds for asking every token: about a second on two cores.
-    const AFFORDABLE: f64 = 1.4e11;
     if let Some(test) = task.given_test() {
         return test.to_vec();
     }
     let query = |token: usize, weight| Fact { token, label: task.facts()[token], weight };
     let vocab = task.facts().len();
-    let (inner, inputs) = (config.dim.min(config.inputs()) as f64, config.inputs() as f64);
-    let first_layer = if config.width.is_some() { vocab as f64 * inner * inputs } else { 0.0 };
-    if vocab as f64 * config.label_count() as f64 * inner + first_layer <= AFFORDABLE {
+    if asks_all(config) {
         return (0..vocab).map(|token| query(token, task.informative().probability(token))).collect();
     }
     let choose = |i| {

@@ -3,7 +3,7 @@
 //! Let `r = p - q` be the residual of a sample (one-hot label minus softmax), `F = psi(h)` its features and `y = Z_out^T r`. The
 //! negative gradient is the mean of `y F^T` for `M` and `M^T y` for the features.
 
-use crate::backend::{Backend, Blocks, Real, Result, View, parts, product, residual};
+use crate::backend::{Backend, Blocks, Real, Result, SUMS, View, parts, product, residual};
 use crate::task::{Block, Samples};
 
 use super::block::Coefficients;
@@ -31,10 +31,6 @@ pub struct Descent {
     /// `-dL/d(W z_eos)`, so that `-dL/dW` is this times `z_eos^T`; empty if not requested.
     pub query: Vec<f64>,
 }
-
-/// The number of sums of a dataset, which are added at the end: enough for the threads of a large machine, few enough that they
-/// cost little. It must not depend on the number of threads.
-const SUMS: usize = 16;
 
 /// Loss and descent directions of the mean cross-entropy over `samples`, at the value matrix that `response` was made for
 /// and at `query`, which is `W z_eos`.

@@ -8,7 +8,7 @@
 //!
 //! With an MLP the expectation is not known; interference and MLP noise are then part of the gradient noise.
 
-use crate::backend::{Backend, Real, Result, View, product};
+use crate::backend::{Backend, Real, Result, View, product, wide};
 use crate::early_phase::{EarlyPhase, Limit};
 use crate::model::{Attention, Model, centred};
 use crate::numeric::dot;
@@ -71,10 +71,6 @@ pub fn split_scores<T: Real>(
         mlp_noise: none,
         attention_leak: Some(vec![0.0; total.len()]),
     })
-}
-
-fn wide<T: Real>(x: &[T]) -> Vec<f64> {
-    x.iter().map(|x| x.to_f64()).collect()
 }
 
 /// `(sum_y (f_y - p_y) Z_centred[y]) (mean of psi(h))^T`: the part of `M1` that comes from uneven label counts.

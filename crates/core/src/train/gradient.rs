@@ -4,7 +4,7 @@
 //! output and `e` that with respect to `W_in h`. Negative gradients are means of `y F^T` for `M`, `r (M F)^T` for `Z_out` and
 //! `e h^T` for `W_in`. An input row has `a_i g` from its value and `-dL/ds_i` times the query from its key.
 
-use crate::backend::{Backend, Real, Result, View, product, scatter_rows};
+use crate::backend::{Backend, Real, Result, SUMS, View, product, scatter_rows};
 use crate::config::Trigger;
 use crate::model::{Residuals, Response, Want, block_rows, longest};
 use crate::numeric::dot;
@@ -22,9 +22,6 @@ pub struct Gradient {
     /// A gradient for each of [`Network::trained`].
     pub tensors: Vec<Vec<f64>>,
 }
-
-/// The number of tasks. It must not depend on the number of threads.
-const TASKS: usize = 16;
 
 /// Loss and gradients of the mean cross-entropy over the samples `ids`.
 ///
@@ -110,7 +107,7 @@ fn sums<T: Real>(
     let response = response(network, ids.len(), backend)?;
     let z_out = network.view(Tensor::ZOut);
     let rows = block_rows(z_out.rows().max(network.columns(Tensor::M)), samples.length());
-    let tasks = ids.len().div_ceil(rows).min(TASKS);
+    let tasks = ids.len().div_ceil(rows).min(SUMS);
     let parts = backend.try_map(tasks, |task| {
         let mut work = Work { sums: Sums::new(network, want), ..Work::default() };
         let first = task * ids.len() / tasks;

@@ -14,6 +14,7 @@ use crate::random::Stream;
 use crate::words;
 
 use super::positions::sinusoidal;
+use super::scores::transposed_times;
 
 words! {
     /// The tensors of a network, by their names in files.
@@ -217,17 +218,18 @@ impl<T: Real> Network<T> {
 
     /// `W z_eos` of head `k`, before any rotation by positions.
     pub fn query(&self, k: usize) -> Vec<f64> {
-        let (dim, eos) = (self.dim(), &self.embeddings.z_eos);
-        let asked = |matrix: &[T]| matrix.chunks_exact(dim).map(|row| dot(row, eos)).collect::<Vec<f64>>();
-        if !self.is_factored() {
-            return asked(self.of_head(Tensor::W, k));
+        let asked = self.asked(k);
+        if self.is_factored() {
+            transposed_times(self.of_head(Tensor::Key, k), self.dim(), &asked)
+        } else {
+            asked
         }
-        let mut query = vec![0.0; dim];
-        let rows = self.of_head(Tensor::Key, k).chunks_exact(dim);
-        for (row, asked) in rows.zip(asked(self.of_head(Tensor::Query, k))) {
-            query.iter_mut().zip(row).for_each(|(q, x)| *q += asked * x.to_f64());
-        }
-        query
+    }
+
+    /// What head `k` asks for: `Q z_eos` where its matrix has factors, else `W z_eos`.
+    pub(super) fn asked(&self, k: usize) -> Vec<f64> {
+        let matrix = if self.is_factored() { Tensor::Query } else { Tensor::W };
+        self.of_head(matrix, k).chunks_exact(self.dim()).map(|row| dot(row, &self.embeddings.z_eos)).collect()
     }
 
     /// Frobenius norm of a tensor; that of `W` is the product's where it has factors.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Real, Result, View};
 use crate::config::{Optimiser, Training};
+use crate::numeric::transposed;
 
 impl Optimiser {
     /// The default momentum, that of PyTorch.
@@ -115,7 +116,7 @@ impl Update {
         // Adam adds the decay to the gradient, AdamW subtracts it from the parameter.
         let (inside, outside) = match self.optimiser {
             Optimiser::Adam => (self.weight_decay, 0.0),
-            _ => (0.0, rate * self.weight_decay),
+            Optimiser::AdamW | Optimiser::Muon | Optimiser::Sgd => (0.0, rate * self.weight_decay),
         };
         // Both means start at 0 and are biased by a known factor, which this corrects.
         let begun = |decay: f64| 1.0 - power(decay, steps);
@@ -183,12 +184,13 @@ pub const MUON_MIN_NORM: f64 = 1e-7;
 fn orthogonalise<T: Real>(matrix: &[f64], rows: usize, columns: usize, backend: &Backend) -> Result<Vec<T>> {
     let [a, b, c] = MUON_ROUND.map(T::from_f64);
     let norm = matrix.iter().map(|x| x * x).sum::<f64>().sqrt().max(MUON_MIN_NORM);
-    let narrow = |x: f64| T::from_f64(x / norm);
+    let mut x: Vec<T> = matrix.iter().map(|x| T::from_f64(x / norm)).collect();
     // The Gram matrix over the shorter side.
     let tall = rows > columns;
     let (short, long) = if tall { (columns, rows) } else { (rows, columns) };
-    let turned = |i: usize| if tall { i % rows * columns + i / rows } else { i };
-    let mut x: Vec<T> = (0..matrix.len()).map(|i| narrow(matrix[turned(i)])).collect();
+    if tall {
+        x = transposed(&x, columns);
+    }
     let mut gram = vec![T::ZERO; short * short];
     let mut square = vec![T::ZERO; short * short];
     let mut next = vec![T::ZERO; matrix.len()];
@@ -201,10 +203,7 @@ fn orthogonalise<T: Real>(matrix: &[f64], rows: usize, columns: usize, backend: 
         backend.product(&mut next, View::new(&square, short, short), view)?;
         x.iter_mut().zip(&next).for_each(|(x, &next)| *x = a * *x + next);
     }
-    if !tall {
-        return Ok(x);
-    }
-    Ok((0..matrix.len()).map(|i| x[i % columns * rows + i / columns]).collect())
+    Ok(if tall { transposed(&x, rows) } else { x })
 }
 
 /// `x^n` by repeated squaring, with the same bits on every machine, which the system's `pow` does not guarantee.

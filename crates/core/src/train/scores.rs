@@ -4,10 +4,8 @@
 //! encoding keys and query are rotated, the query as at the end of the sequence; hence `q_i` is `W z_eos` rotated by `L - i`, or
 //! `K^T` times the rotated `Q z_eos` if `W` is factored. The table of token scores has one row, or one per position if rotary.
 
-use crate::backend::{Backend, Real, Result, View};
+use crate::backend::{Backend, Real, Result, View, narrow};
 use crate::config::Positions;
-use crate::early_phase::narrow;
-use crate::numeric::dot;
 
 use super::network::{Network, Tensor};
 use super::positions::turn;
@@ -33,9 +31,7 @@ impl<T: Real> Scores<T> {
 
     fn of_head(network: &Network<T>, k: usize, backend: &Backend) -> Result<Scores<T>> {
         let dim = network.dim();
-        let eos = network.tensor(Tensor::ZEos);
-        let matrix = if network.is_factored() { Tensor::Query } else { Tensor::W };
-        let asked: Vec<f64> = network.of_head(matrix, k).chunks_exact(dim).map(|row| dot(row, eos)).collect();
+        let asked = network.asked(k);
         let query = |i| {
             let asked = turned(network, &asked, i, 1.0);
             match network.is_factored() {
@@ -184,7 +180,7 @@ fn turned<T: Real>(network: &Network<T>, x: &[f64], i: usize, sense: f64) -> Vec
     x
 }
 
-fn transposed_times<T: Real>(matrix: &[T], dim: usize, x: &[f64]) -> Vec<f64> {
+pub(super) fn transposed_times<T: Real>(matrix: &[T], dim: usize, x: &[f64]) -> Vec<f64> {
     let mut sum = vec![0.0; dim];
     add_weighted(&mut sum, x, matrix);
     sum

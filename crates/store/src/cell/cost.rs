@@ -6,6 +6,7 @@
 //! every machine deals the same cells to the same shard.
 
 use superpose_core::config::{Activation, Config, EarlyRule, Embedding, Precision, Regime};
+use superpose_core::evaluate::asks_all;
 use superpose_core::noise::BUDGET_SEQUENCES;
 
 /// A multiply-add inside a matrix product, f32.
@@ -104,7 +105,7 @@ pub fn seconds(config: &Config, noise: bool) -> f64 {
         }
     };
 
-    let asked = if vocab * labels * d.min(p) + vocab * d * m <= 1.4e11 { vocab } else { test };
+    let asked = if asks_all(config) { vocab } else { test };
     let answer = forward + labels * (p * fma + READ);
     let recall = test * (read + SAMPLE + l * EXPONENTIAL + picked + answer);
     let placed = vocab * (forward + d * p * fma)

@@ -26,7 +26,7 @@
 //!
 //! `mu_v` uses a normal approximation for the sum of the other tokens; `Q` is estimated from sampled sequences.
 
-use crate::backend::{Backend, Result, View, product};
+use crate::backend::{Backend, Result, SUMS, View, product};
 use crate::config::Trigger;
 use crate::model::{Attention, Model, Workspace, centred};
 use crate::numeric::{Cholesky, RIDGE, dot, pseudo_inverse, ridge};
@@ -127,15 +127,14 @@ fn second_moment(
     means: &[f64],
     backend: &Backend,
 ) -> Result<Vec<f64>> {
-    const TASKS: usize = 16;
     const AT_ONCE: usize = 256;
     let inputs = model.inputs();
     let count = 8 * inputs + 4096;
     let drawn = Drawn::new(task, seed, Stream::Test, count);
-    let parts = backend.try_map(TASKS, |part| {
+    let parts = backend.try_map(SUMS, |part| {
         let (mut work, mut block) = (Workspace::default(), Block::default());
         let (mut sum, mut step) = (vec![0.0; inputs * inputs], vec![0.0; inputs * inputs]);
-        let ids: Vec<u32> = (part * count / TASKS..(part + 1) * count / TASKS).map(|id| id as u32).collect();
+        let ids: Vec<u32> = (part * count / SUMS..(part + 1) * count / SUMS).map(|id| id as u32).collect();
         for ids in ids.chunks(AT_ONCE) {
             backend.check_cancelled()?;
             drawn.fill(ids, &mut block);
