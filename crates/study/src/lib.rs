@@ -17,7 +17,6 @@ mod scaling;
 mod sizes;
 mod training;
 
-
 use serde::{Deserialize, Serialize};
 use superpose_core::backend::{Backend, Cancelled, Numerics};
 use superpose_core::config::{Config, ConfigError, Trigger};
