@@ -202,7 +202,7 @@ fn chosen(tensors: &Tensors<'_>, tensor: Option<&str>, accuracy: f64) -> Result<
 /// Inspects a matrix as [`inspect`] does, and predicts what a number of facts needs, if one is given.
 ///
 /// # Errors
-/// As [`inspect`] and [`sizes`], or if a number of facts is given together with an output matrix.
+/// As [`inspect`]; if the prediction is asked for sizes out of range, or together with an output matrix.
 pub fn inspect_with_sizes(
     tensors: &Tensors<'_>,
     tensor: Option<&str>,
