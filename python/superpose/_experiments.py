@@ -356,7 +356,7 @@ def inspect(
         if is_array:
             if any(name is not None for name in names):
                 raise ValueError("tensor and output_tensor name matrices of a file; give the array alone")
-            # The engine reads blocks of rows of a mapped file, so that matrices may be larger than the memory.
+            # The engine reads blocks of rows of a file, so that matrices may be larger than the memory.
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             source = _arrays.written(_arrays.array("array", file), os.path.join(folder, "array.safetensors"))
         else:

@@ -57,16 +57,14 @@ pub fn phase(arguments: PhaseArguments) -> anyhow::Result<()> {
         })
     });
     let record = arguments.store.finish(record, &interrupt)?;
-    // One line of JSON: a map has thousands of cells. A file that cannot be written does not lose the result.
+    // One line of JSON: a map has thousands of cells. What cannot be written does not lose the rest.
     let printed = print(&match run.json {
         true => serde_json::to_string(&record)? + "\n",
         false => superpose_report::phase(&record).text(),
     });
-    if let Some(path) = &arguments.csv {
-        write_file(path, superpose_report::phase_csv(&record).as_bytes()).context("csv")?;
-    }
-    if let Some(figure) = figure {
-        figure.write(&phase_figure(&record))?;
-    }
-    printed
+    let table = arguments.csv.as_ref().map_or(Ok(()), |path| {
+        write_file(path, superpose_report::phase_csv(&record).as_bytes()).context("csv")
+    });
+    let drawn = figure.map_or(Ok(()), |figure| figure.write(&phase_figure(&record)));
+    printed.and(table).and(drawn)
 }

@@ -36,6 +36,6 @@ impl FigureFile {
             false => figure.svg(Theme::Light).into_bytes(),
             true => figure.png(Theme::Light, PNG_SCALE)?,
         };
-        write_file(&self.path, &bytes)
+        write_file(&self.path, &bytes).context("svg")
     }
 }

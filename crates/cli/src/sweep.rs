@@ -227,7 +227,7 @@ fn written(places: &Places, file: &Path, share: Option<Share>) -> PathBuf {
 }
 
 impl SweepArguments {
-    /// Returns the file that the sweep writes outside of a job array.
+    /// Returns the file that the sweep writes where no variable of Slurm sets the share.
     pub fn written(&self) -> PathBuf {
         written(&self.places, &self.file, self.shard)
     }
@@ -239,7 +239,9 @@ fn again(arguments: &SweepArguments, share: Option<Share>, device: &str) -> Stri
     let (file, places, threads) =
         (shell(&arguments.file), arguments.places.flags(), arguments.threads.flag());
     let retry = if arguments.retry_failed { " --retry-failed" } else { "" };
-    format!("superpose sweep {file}{places}{shard}{threads}{device}{retry}")
+    let digest = arguments.input_digest.as_ref().map(|digest| format!(" --input-digest {digest}"));
+    let digest = digest.unwrap_or_default();
+    format!("superpose sweep {file}{places}{shard}{threads}{device}{retry}{digest}")
 }
 
 /// A sweep that can start.

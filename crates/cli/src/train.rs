@@ -82,18 +82,15 @@ pub fn train(arguments: TrainArguments) -> anyhow::Result<()> {
         }
     };
 
-    // A file that cannot be written does not lose the result.
+    // What cannot be written does not lose the rest.
     let printed = print_record(run.json, &*record, superpose_report::train);
-    if let Some(store) = &mut store {
-        record.keep(&config, &backend.numerics(), store)?;
-    }
-    if let Some(figure) = figure {
-        figure.write(&superpose_report::trajectory(&record))?;
-    }
-    if let Some(path) = &arguments.csv {
-        write_file(path, superpose_report::train_csv(&record.trajectory).as_bytes()).context("csv")?;
-    }
-    printed
+    let kept = store.as_mut().map_or(Ok(()), |store| record.keep(&config, &backend.numerics(), store));
+    let drawn = figure.map_or(Ok(()), |figure| figure.write(&superpose_report::trajectory(&record)));
+    let table = arguments.csv.as_ref().map_or(Ok(()), |path| {
+        write_file(path, superpose_report::train_csv(&record.trajectory).as_bytes()).context("csv")
+    });
+    kept?;
+    printed.and(drawn).and(table)
 }
 
 /// Returns the configuration and its tensors: from the arguments, or from the checkpoint if no argument is given. Arguments that

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaFunction, sys};
+use cudarc::driver::{CudaContext, CudaFunction, DriverError, sys};
 use cudarc::nvrtc::{self, Ptx};
 use superpose_core::backend::DeviceError;
 
@@ -123,12 +123,15 @@ impl Kernels {
         let shared = context.attribute(limit).map_err(failed)? - 1024;
         for (file, text, options) in FILES {
             let program = program(text, single);
-            let load = |renew| -> Result<_, DeviceError> {
-                let code = cached(file, &program, architecture, options, renew)?;
-                context.load_module(Ptx::from_binary(code)).map_err(failed)
-            };
+            let compiled = |renew| cached(file, &program, architecture, options, renew);
             // The driver may be older than the compiler that filled the cache, for example on another node of a cluster.
-            let module = load(false).or_else(|_| load(true))?;
+            let module = match context.load_module(Ptx::from_binary(compiled(false)?)) {
+                Err(DriverError(
+                    sys::CUresult::CUDA_ERROR_INVALID_IMAGE | sys::CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,
+                )) => context.load_module(Ptx::from_binary(compiled(true)?)),
+                loaded => loaded,
+            };
+            let module = module.map_err(failed)?;
             for name in names(text) {
                 let function = module.load_function(name).map_err(failed)?;
                 if ["scatter_by_rows", "softmax_product", "coefficients"].contains(&name) {

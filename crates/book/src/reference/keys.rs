@@ -22,7 +22,7 @@ pub fn keys() -> String {
         [code(setting.name), absent, allowed(setting), sweep.into(), cell(&meaning)]
     });
     text += &table(["key", "default", "allowed", "in a sweep", "meaning"], rows);
-    text += "\nA configuration file may also have `json`, `threads` and `export`, which are flags of the command. A sweep has these besides: `[axes]`, `[[points]]`, `[rays]`, \
+    text += "\nA configuration file may also have `json`, `threads`, `device` and `export`, which are flags of the command. A sweep has these besides: `[axes]`, `[[points]]`, `[rays]`, \
              and `noise = true` for the noise budget of every cell ([how](../sweeps.md)).\n";
     for setting in Settings::settings() {
         if let Kind::Word(_) = setting.kind {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The arithmetic that computed a result, as a word. Equal configurations give equal bits on all CPUs of one word, and on one GPU. GPUs
-/// of one word may differ in the last bits where their numbers of multiprocessors or their versions of cuBLAS do. It is part of the
+/// of one word may differ in the last bits where their numbers of multiprocessors or their versions of cuBLAS or NVRTC do. It is part of the
 /// key of every cell and of every checkpoint, so that results of different words are kept apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]

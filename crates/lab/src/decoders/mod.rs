@@ -93,7 +93,6 @@ pub struct BoundRecord {
     /// A description of the intervals.
     pub interval: String,
     /// The largest number of samples that may be tried.
-    #[serde(alias = "most_samples")]
     pub max_samples: f64,
     /// The configuration; its number of samples is not used.
     pub config: Settings,

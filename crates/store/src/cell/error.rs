@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn full_disks_and_quotas_are_told_from_limits_of_a_file() {
+    fn file_size_limit_is_no_full_disk() {
         let error = |kind: ErrorKind| StoreError::io("a".as_ref(), kind.into());
         assert!(matches!(error(ErrorKind::StorageFull), StoreError::Full { .. }));
         assert!(matches!(error(ErrorKind::QuotaExceeded), StoreError::Full { .. }));

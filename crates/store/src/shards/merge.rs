@@ -114,7 +114,7 @@ fn merge_one(
         conflict.is_none()
     })?;
     if let Some(line) = conflict {
-        let problem = "the store has another result for this cell: one of the two was made by a different program, model of GPU or version of cuBLAS";
+        let problem = "the store has another result for this cell: one of the two was made by a different program, model of GPU, or version of cuBLAS or NVRTC";
         merged.refused.push(ShardError::Line { path: path.into(), line, problem });
     }
     if taken {

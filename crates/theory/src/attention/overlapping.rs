@@ -83,7 +83,8 @@ pub fn scores(point: &Point, gradient: &Gradient) -> Scores {
             facts,
             (2.0 * trigger - from_pairs) * (trigger_length / dim).sqrt(),
             from_own * mutual * uneven.sqrt(),
-            // Both parts of T grow with the number of pairs of samples with one label, so that their errors add up.
+            // Both parts of T grow with the number of pairs of samples with one label, so that their errors add up. With an MLP the parts
+            // may have opposite signs; the errors then nearly cancel, which is left out.
             (4.0 * from_pairs * from_own * mutual / samples).max(0.0).sqrt(),
         ]),
         mean_bias: square * bias * n3.sqrt(),

@@ -39,7 +39,7 @@ function keep(run) {
   tell(onRuns);
 }
 
-/** Forgets runs that were removed while there was no connection. The stream sends the others; those it sent since are newer than the list. */
+/** Forgets runs that were removed while there was no connection. Runs that arrive from the stream during the request are newer than the list and stay. */
 async function prune() {
   const before = new Map(runs);
   const present = (await get('/api/runs')).runs;

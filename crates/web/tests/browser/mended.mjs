@@ -180,7 +180,7 @@ const withoutMatrices = (page) => page.route('**/api/studies', async (route) => 
   await route.fulfill({ json: answer });
 });
 
-test('a file without matrices is inspected, so that the server can say why that fails', () => withPage({ at: '#plan', prepare: withoutMatrices }, async (page) => {
+test('a file that is listed without matrices can be inspected', () => withPage({ at: '#plan', prepare: withoutMatrices }, async (page) => {
   await page.click('#inspect-form button.main');
   await page.waitForSelector('#inspect-result .answer', { timeout: 60000 });
   assert.equal(await page.getAttribute('#inspect-result', 'aria-busy'), 'false');
