@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Real, Result, residual};
+use crate::backend::{Backend, Real, Result, residual, wide};
 use crate::config::Config;
 use crate::evaluate::{Evaluation, Tally, memory_accuracy};
 use crate::measure::{Measure, Measures};
@@ -150,7 +150,7 @@ impl PartialEq for TrajectoryPoint {
 
 /// The early cosine, trigger cosine and trigger lead of a network's attention, as in [`TrajectoryPoint`].
 pub(super) fn directions<T: Real>(network: &Network<T>, early: &[f64]) -> [f64; 3] {
-    let trigger: Vec<f64> = network.tensor(Tensor::ZTrig).iter().map(|x| x.to_f64()).collect();
+    let trigger = wide(network.tensor(Tensor::ZTrig));
     let queries: Vec<Vec<f64>> = (0..network.heads).map(|k| network.query(k)).collect();
     let along = |query: &&Vec<f64>| cosine(query, early);
     let Some(query) = queries.iter().max_by(|a, b| along(a).total_cmp(&along(b))) else { return [0.0; 3] };

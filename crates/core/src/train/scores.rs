@@ -4,7 +4,7 @@
 //! encoding keys and query are rotated, the query as at the end of the sequence; hence `q_i` is `W z_eos` rotated by `L - i`, or
 //! `K^T` times the rotated `Q z_eos` if `W` is factored. The table of token scores has one row, or one per position if rotary.
 
-use crate::backend::{Backend, Real, Result, View, narrow};
+use crate::backend::{Backend, Real, Result, View, narrow, wide};
 use crate::config::Positions;
 
 use super::network::{Network, Tensor};
@@ -142,7 +142,7 @@ impl ScoreSums {
         }
         add(Tensor::ZEos, 0, &transposed_times(network.of_head(matrix, k), dim, &by_asked));
 
-        let queries: Vec<f64> = scores.queries.iter().map(|x| x.to_f64()).collect();
+        let queries = wide(&scores.queries);
         let rows = self.trigger.len();
         if network.trains(Tensor::ZIn) {
             let tokens = self.tokens.len() / rows;

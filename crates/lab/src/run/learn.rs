@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use superpose_core::Measure;
-use superpose_core::backend::{Backend, Real, Solution};
+use superpose_core::backend::{Backend, Real, Solution, wide};
 use superpose_core::config::Config;
 use superpose_core::early_phase::{EarlyPhase, fact_frequency};
 use superpose_core::evaluate::{Evaluation, evaluate};
@@ -80,7 +80,7 @@ pub(crate) fn learn<T: Real>(
             State::new(network)
         }
     };
-    let direction: Vec<f64> = phase.w1.iter().map(|x| x.to_f64()).collect();
+    let direction = wide(&phase.w1);
     let trainer = Trainer { config, training, task, samples, test: &*test, early: &direction, own_loss };
     let problem = instance.problem(config, None, backend, &|_| {});
     let mut learner: Box<dyn Learner<T> + '_> = match backend.device() {
